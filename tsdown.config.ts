@@ -19,6 +19,22 @@ export default defineConfig({
   // The package ships no sources for maps to point at.
   sourcemap: false,
   clean: true,
+  // Few files load sooner than many: each of these is loaded whole by whoever needs a part, with what it imports.
+  outputOptions: {
+    codeSplitting: {
+      groups: [
+        { name: 'package', test: /package\.json$/, priority: 5 },
+        { name: 'core', test: /src[\\/]index\.ts$/, priority: 4 },
+        { name: 'servers', test: /src[\\/](mcp|store)[\\/]index\.ts$/, priority: 3 },
+        { name: 'terminal', test: /src[\\/]cli[\\/](terminal|text|interrupt)\.ts$/, priority: 2 },
+        {
+          name: 'commands',
+          test: /src[\\/]cli[\\/](with-registry|mend-server|access-token)\.ts$/,
+          priority: 1,
+        },
+      ],
+    },
+  },
   // No package is bundled, types of optional SDKs included, but one: of the tokenizer's 30 MB a single table is used.
   // The doors import toolcrib by its name too, and find it through package.json, as any user's code does.
   deps: {

@@ -229,7 +229,7 @@ export class EventStream {
   }
 
   /** True when anything listens; skip building costly events otherwise. */
-  get isHeard(): boolean {
+  get hasListeners(): boolean {
     return this.#subscribers.size > 0
   }
 

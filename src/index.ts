@@ -92,18 +92,17 @@ export {
   type UsageMemoryOptions,
   usageMemory,
 } from './search/memory/usage-memory.ts'
-export { parseQuery, type Query } from './search/query/query.ts'
+export { acceptEvery, parseQuery, type Query } from './search/query/query.ts'
 export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'
-export {
-  acceptEvery,
-  type Lift,
-  type Ranked,
-  type Ranking,
-  type RankOptions,
-  type Searcher,
-  type SearchIndex,
-  type SearchMemory,
+export type {
+  Lift,
+  Ranked,
+  Ranking,
+  RankOptions,
+  Searcher,
+  SearchIndex,
+  SearchMemory,
 } from './search/searcher.ts'
 export type { SearcherName } from './search/searchers.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'
@@ -112,12 +111,13 @@ export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
 export type { Activation } from './session/activations.ts'
 export type { Explanation } from './session/explain-tool.ts'
+export type { ForkOptions } from './session/fork.ts'
 export type { ModelTurn, TurnDialect, TurnRequestOptions } from './session/model-turn.ts'
 export { deleteSession } from './session/saved-first-request.ts'
 export type { SentRequest } from './session/sent-request.ts'
 export type { Session } from './session/session.ts'
 export type { SessionOrigin } from './session/session-services.ts'
-export type { ForkOptions, SessionDialect } from './session/settings.ts'
+export type { SessionDialect } from './session/settings.ts'
 export type { SessionState } from './session/state.ts'
 export type { Stats } from './session/stats.ts'
 export type { Strategy, Surface } from './session/surface.ts'

@@ -32,14 +32,14 @@ describe('the context of a batch', () => {
     ['hooks that are 0', { hooks: 0 }],
     ['a list with null', { hooks: [null] }],
     ['a budget below zero', { resultBudgetChars: -1 }, /resultBudgetChars is -1/],
-    ['a budget that is no number', { resultBudgetChars: Number.NaN }],
+    ['a budget that is not a number', { resultBudgetChars: Number.NaN }],
     ['a budget in words', { resultBudgetChars: 'x' }],
     ['dryRun in words', { dryRun: 'true' }, /it must be true or false/],
     ['a turn below zero', { turnCount: -1 }],
     ['a signal that is not an AbortSignal', { signal: { aborted: false } }],
     ['a deadline that no timer takes', { timeoutMs: 2 ** 40 }],
     ['no place at all', { maxParallel: 0 }],
-    ['attachments that are no list', { attachments: {} }],
+    ['attachments that are not a list', { attachments: {} }],
     ['progress for nobody', { onProgress: true }],
   ]
   const run = async (context: unknown, ran: string[]) => {

@@ -96,7 +96,7 @@ describe('over random batches of searches and calls', () => {
             }
             const called = [...new Set(batch.flatMap((each) => ('call' in each ? [each.call] : [])))]
             if (called.length <= maxActive) for (const each of called) expect(active).toContain(each)
-            // Nothing goes in silence: it is told by the last search of the batch, or by a later one.
+            // Nothing goes in silence: the last search of the batch names it, or a later one does.
             const gone = before.filter((each) => !active.includes(each))
             if (batch.every((each) => !('call' in each))) expect(told).toEqual(expect.arrayContaining(gone))
           }

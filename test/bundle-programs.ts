@@ -10,6 +10,8 @@ declare module 'vitest' {
     readonly commandLine: string
     /** The path of the bundled test/mcp/host.fixture.ts. */
     readonly mcpHost: string
+    /** The folder of the bundled programs of single tests, and of `capabilities.js` for programs that import it. */
+    readonly programs: string
     /** The folder of the bundled servers: `everything.js` and so on. */
     readonly servers: string
   }
@@ -30,10 +32,14 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
   const input = {
     'cli/main': join(root, 'src/cli/main.ts'),
     'mcp/host': join(root, 'test/mcp/host.fixture.ts'),
+    'programs/store-worker': join(root, 'test/fixtures/store-worker.ts'),
+    'programs/next-request': join(root, 'test/fixtures/next-request.ts'),
+    'programs/capabilities': join(root, 'src/capabilities/index.ts'),
   }
   await Promise.all([bundle(input, join(folder, 'dist')), bundleServers(join(folder, 'servers'))])
   provide('commandLine', join(folder, 'dist', 'cli', 'main.js'))
   provide('mcpHost', join(folder, 'dist', 'mcp', 'host.js'))
+  provide('programs', join(folder, 'dist', 'programs'))
   provide('servers', join(folder, 'servers'))
   return () => rmSync(folder, { recursive: true, force: true })
 }

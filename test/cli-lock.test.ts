@@ -183,7 +183,7 @@ describe('diff and approve', () => {
     expect((await toolcrib('diff', '--json')).json().changes).toEqual([])
   })
 
-  it('say that a digest is none', async () => {
+  it('say that a digest is invalid', async () => {
     await toolcrib('lock')
     expect(await toolcrib('approve', 'weather@zzz')).toMatchObject({
       status: 2,

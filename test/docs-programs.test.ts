@@ -42,11 +42,10 @@ describe('the programs of', () => {
     expect(pages.length).toBeGreaterThan(20)
   })
 
-  // One process for each page: it runs its programs one after the other, and must end by itself.
   it.concurrent.each(pages)(
     '$path run unchanged',
-    async ({ path, programs }) => {
-      const { status, stdout, stderr } = await run(path, programs)
+    async ({ path }) => {
+      const { status, stdout, stderr } = await outputOf(path)
       expect(stderr).toBe('')
       expect(status).toBe(0)
       for (const printed of PRINTED[path] ?? []) expect(stdout).toMatch(printed)
@@ -64,18 +63,43 @@ const PRINTED: Readonly<Record<string, readonly RegExp[]>> = {
   'docs/guides/guarding-tools.md': [/\{ ok: true, value: '\d+' \}\s+\{\s+ok: false,[^}]*code: 'denied'/],
 }
 
-async function run(path: string, programs: readonly Block[]) {
-  const cwd = prepareFolder(path)
+interface Output {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Pages share a few processes, because loading the package and the clients takes longer than the programs. Each process runs
+ * its pages one after the other, and must end by itself.
+ */
+const PROCESSES = 3
+const runs = new Map<number, Promise<Output>>()
+
+/** The output of a page, and the status of the process that ran it. */
+async function outputOf(path: string): Promise<Output> {
+  const at = pages.findIndex((page) => page.path === path) % PROCESSES
+  const run = runs.get(at) ?? runPages(pages.filter((_, index) => index % PROCESSES === at))
+  runs.set(at, run)
+  const { status, stdout, stderr } = await run
+  const own = (text: string) => text.split('\n=== ').find((part) => part.startsWith(`${path}\n`))
+  const [printed, failed] = [own(stdout), own(stderr)]
+  if (printed === undefined || failed === undefined) throw new Error(`${path} did not run: ${stderr}`)
+  return { status, stdout: printed.slice(path.length + 1), stderr: failed.slice(path.length + 1) }
+}
+
+async function runPages(together: typeof pages): Promise<Output> {
   const runner = join(import.meta.dirname, 'fixtures', 'run-programs.mjs')
-  const files = programs.map((program) => join(folder, 'dist', `${nameOf(program)}.js`))
-  const child = spawn(process.execPath, [runner, ...files], {
-    cwd,
+  const list = together.map(({ path, programs }) => ({
+    page: path,
+    folder: prepareFolder(path),
+    files: programs.map((program) => join(folder, 'dist', `${nameOf(program)}.js`)),
+  }))
+  const child = spawn(process.execPath, [runner, JSON.stringify(list)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 60_000,
+    timeout: 80_000,
     env: {
       PATH: process.env.PATH,
-      HOME: cwd,
-      XDG_CACHE_HOME: join(cwd, '.cache'),
       NO_COLOR: '1',
       NODE_NO_WARNINGS: '1',
       // The providers of this process: whoever names no other address reaches them.
@@ -94,7 +118,12 @@ async function run(path: string, programs: readonly Block[]) {
   child.stdout.on('data', (chunk) => (stdout += chunk))
   child.stderr.on('data', (chunk) => (stderr += chunk))
   const status = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { status, stdout, stderr: status === null ? `${stderr}${path} did not end\n` : stderr }
+  const names = together.map(({ path }) => path).join(', ')
+  return {
+    status,
+    stdout,
+    stderr: status === null ? `${stderr}one of these did not end: ${names}\n` : stderr,
+  }
 }
 
 /** A project like a reader's: a config with a server, an agent, a few files. */

@@ -183,6 +183,9 @@ describe('the gateway at a socket', () => {
         body,
     ]
     for (const bytes of refused) expect(await sendRaw(bytes)).toMatch(/^HTTP\/1\.1 (?:400|403|501) /)
+    // Of two hosts, a proxy may have read the other.
+    const twice = headOf(`Content-Length: ${body.length}\r\nHost: evil.example\r\n`) + body
+    expect(await sendRaw(twice)).toMatch(/^HTTP\/1\.1 403 /)
     const absolute = headOf(`Content-Length: ${body.length}\r\n`).replace(
       'POST /mcp',
       'POST http://evil.example/mcp',
@@ -205,6 +208,15 @@ describe('the gateway at a socket', () => {
     const feeding = setInterval(() => endless.write(`800\r\n${' '.repeat(2_048)}\r\n`), 1)
     onTestFinished(() => clearInterval(feeding))
     expect(await text(endless)).toMatch(/^HTTP\/1\.1 413 /)
+    // Routes that read no body, with and without a token.
+    for (const path of ['/healthz', '/metrics', '/mcp/nothing']) {
+      const socket = rawSocket()
+      const head = headOf('Transfer-Encoding: chunked\r\n').replace('Connection: close\r\n', '')
+      socket.write(head.replace('/mcp', path).replace(TOKEN, path === '/metrics' ? TOKEN : 'wrong'))
+      const timer = setInterval(() => socket.write(`800\r\n${' '.repeat(2_048)}\r\n`), 1)
+      onTestFinished(() => clearInterval(timer))
+      expect(await text(socket)).toMatch(/^HTTP\/1\.1 (?:200|401) /)
+    }
     const never = rawSocket()
     never.write(headOf('Content-Length: 100\r\n').replace('Connection: close\r\n', ''))
     never.write('{')

@@ -173,7 +173,7 @@ function isPackage(specifier: string): boolean {
   return !isOwn(sourceOf(specifier)) && !isNodeModule(specifier) && !specifier.endsWith('package.json')
 }
 
-/** The file that a name such as `toolcrib/mcp` stands for. */
+/** The file that a name such as `toolcrib/mcp` means. */
 function sourceOf(specifier: string): string {
   return normalize(compilerOptions.paths[specifier]?.[0] ?? specifier)
 }

@@ -10,6 +10,11 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const browser = await openBrowser()
 
+/** Of what is asked again until it is so. The machine may be busy. */
+const PATIENCE = { timeout: 60_000 }
+const WIDE = { width: 1280, height: 900 }
+const NARROW = { width: 360, height: 740 }
+
 const VIEWS = {
   '': 'Overview',
   tools: 'Tools',
@@ -31,9 +36,10 @@ describe.skipIf(!browser)('the page', () => {
   beforeAll(async () => {
     if (!browser) return
     crib = await openInspector()
-    page = await browser.newPage({ viewport: { width: 1280, height: 900 }, acceptDownloads: true })
+    // Without motion, nothing is drawn while nothing changes.
+    page = await browser.newPage({ viewport: WIDE, acceptDownloads: true, reducedMotion: 'reduce' })
     faults = watchPage(page, crib.origin)
-    page.setDefaultTimeout(15_000)
+    page.setDefaultTimeout(60_000)
     await page.goto(crib.url)
   })
   afterAll(async () => {
@@ -152,7 +158,7 @@ describe.skipIf(!browser)('the page', () => {
     const guide = main().locator('.guide')
     await guide.getByText('Step 1 of 5').waitFor()
     await guide.getByRole('button', { name: 'Play', exact: true }).click()
-    await guide.getByText('That was a conversation of four questions.').waitFor({ timeout: 60_000 })
+    await guide.getByText('That was a conversation of four questions.').waitFor()
     await guide.getByText('“pizza delivery”').waitFor()
     await page.evaluate(axe.source)
     expect(await violations(page, 'light')).toEqual([])
@@ -204,15 +210,8 @@ describe.skipIf(!browser)('the page', () => {
     await go('try')
     const picker = page.getByLabel('The tool to try')
     await picker.fill('get-sun')
-    const nearest = main().getByText(/No tool has “get-sun” in its name. Nearest: mcp__everything__get-sum/)
-    // The page knows the tools a moment after it is shown.
-    await vi.waitFor(
-      async () => {
-        await picker.press('Enter')
-        await nearest.first().waitFor({ timeout: 1_000 })
-      },
-      { timeout: 12_000 },
-    )
+    await picker.press('Enter')
+    await shown(/No tool has “get-sun” in its name. Nearest: mcp__everything__get-sum/)
     await picker.fill('everything.get-sum')
     await picker.press('Enter')
     await page.getByLabel('a', { exact: true }).fill('4')
@@ -258,13 +257,13 @@ describe.skipIf(!browser)('the page', () => {
     await go('try/mcp__vault__show')
     await button('Call').click()
     await main().locator('.markdown b', { hasText: 'A heading' }).waitFor()
-    await expect.poll(() => main().locator('img.media').count()).toBe(2)
+    await expect.poll(() => main().locator('img.media').count(), PATIENCE).toBe(2)
     const widths = await main()
       .locator('img.media')
       .evaluateAll((all) => all.map((each) => Reflect.get(each, 'naturalWidth')))
     expect(widths).toEqual([1, 1])
     const sound = main().locator('audio').first()
-    await expect.poll(() => sound.evaluate((player) => Reflect.get(player, 'duration'))).toBe(1)
+    await expect.poll(() => sound.evaluate((player) => Reflect.get(player, 'duration')), PATIENCE).toBe(1)
     await shown('This sound cannot be played: its data is broken.')
     await shown(/characters of image\/svg\+xml, not shown/)
     await shown(/characters of application\/pdf, not shown/)
@@ -289,20 +288,14 @@ describe.skipIf(!browser)('the page', () => {
       .map(({ name }) => name)
       .filter((name) => !name.startsWith('mcp__weather__'))
     expect(names.length).toBeGreaterThanOrEqual(60)
-    const broken: string[] = []
-    for (const name of names) {
-      await go(`try/${encodeURIComponent(name)}`)
-      await shownTool(name).first().waitFor()
-      await button('Dry run').click()
-      await main().locator('.badge', { hasText: 'dry run' }).waitFor()
-      const properties = propertiesOf(crib.registry.get(name)?.inputSchema)
-      const text = (await main().locator('form.arguments').textContent()) ?? ''
-      for (const property of properties) if (!text.includes(property)) broken.push(`${name}: ${property}`)
-    }
+    const texts = await dryRuns(page, names)
+    const broken = names.flatMap((name) =>
+      propertiesOf(crib.registry.get(name)?.inputSchema)
+        .filter((property) => !texts[name]?.includes(property))
+        .map((property) => `${name}: ${property}`),
+    )
     expect(broken).toEqual([])
   })
-
-  const shownTool = (name: string) => main().locator(`a[href="#/tools/${encodeURIComponent(name)}"]`)
 
   it('shows hostile descriptions as text', async () => {
     for (const name of ['script', 'style', 'huge']) {
@@ -340,7 +333,9 @@ describe.skipIf(!browser)('the page', () => {
     const card = main().locator('.card', { has: page.getByRole('heading', { name: 'weather', exact: true }) })
     await card.getByRole('button', { name: 'Restart' }).click()
     await card.getByLabel('Log of weather').getByText('ready').first().waitFor()
-    await expect.poll(() => crib.read('tools.json.started').trim().split('\n').length).toBeGreaterThan(1)
+    await expect
+      .poll(() => crib.read('tools.json.started').trim().split('\n').length, PATIENCE)
+      .toBeGreaterThan(1)
     const dead = main().locator('.card', { has: page.getByRole('heading', { name: 'nowhere', exact: true }) })
     await dead.getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Write and apply' }).click()
@@ -409,14 +404,21 @@ describe.skipIf(!browser)('the page', () => {
     // Injected by the browser's debugger: the page's own policy would not let it in.
     await page.evaluate(axe.source)
     const found: string[] = []
+    const open = async (view: string, title: string) => {
+      await go(view)
+      await main().getByRole('heading', { name: title, level: 1 }).waitFor()
+      await main().locator('.card').first().waitFor()
+      await main().locator('.pulse').first().waitFor({ state: 'detached' })
+    }
     for (const colours of ['light', 'dark']) {
+      if (colours === 'dark') await page.getByRole('button', { name: 'Dark colours' }).click()
       for (const [view, title] of Object.entries(VIEWS)) {
-        await go(view)
-        await main().getByRole('heading', { name: title, level: 1 }).waitFor()
-        await main().locator('.card').first().waitFor()
-        await main().locator('.pulse').first().waitFor({ state: 'detached' })
+        await open(view, title)
         found.push(...(await violations(page, colours)).map((each) => `${colours} ${view}: ${each}`))
-        await page.setViewportSize({ width: 360, height: 740 })
+      }
+      await page.setViewportSize(NARROW)
+      for (const [view, title] of Object.entries(VIEWS)) {
+        await open(view, title)
         const extra = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
         if (extra > 0) found.push(`${view} is ${extra} pixels too wide`)
         // The page measures its rows again in the next frame.
@@ -424,13 +426,9 @@ describe.skipIf(!browser)('the page', () => {
           ['live', '.event'],
           ['tools', '.tile'],
         ] as const)
-          if (view === where) await expect.poll(() => overlaps(page, part)).toEqual([])
-        await page.setViewportSize({ width: 1280, height: 900 })
+          if (view === where) await expect.poll(() => overlaps(page, part), PATIENCE).toEqual([])
       }
-      await page
-        .getByRole('button', { name: 'Dark colours' })
-        .click({ timeout: 2_000 })
-        .catch(() => {})
+      await page.setViewportSize(WIDE)
     }
     expect(found).toEqual([])
   })
@@ -463,6 +461,37 @@ describe.skipIf(!browser)('the page', () => {
 function propertiesOf(schema: unknown): string[] {
   const { properties } = Object(schema)
   return Object.keys(Object(properties))
+}
+
+/**
+ * Opens each tool under "Try it", makes a dry run, and returns what its form says. All of it within the browser:
+ * sixty tools one by one from here take most of the time of this file.
+ */
+async function dryRuns(page: Page, names: readonly string[]): Promise<Record<string, string>> {
+  return page.evaluate(async (all) => {
+    const find = (selector: string, text = '') =>
+      [...document.querySelectorAll<HTMLElement>(`main ${selector}`)].find((each) =>
+        each.textContent?.includes(text),
+      )
+    const frame = () => new Promise((resolve) => requestAnimationFrame(resolve))
+    const found = async (selector: string, text?: string) => {
+      for (;;) {
+        const element = find(selector, text)
+        if (element) return element
+        await frame()
+      }
+    }
+    const texts: Record<string, string> = {}
+    for (const name of all) {
+      location.hash = `#/try/${encodeURIComponent(name)}`
+      await found(`a[href="#/tools/${encodeURIComponent(name)}"]`)
+      const button = await found('button', 'Dry run')
+      button.click()
+      await found('.badge', 'dry run')
+      texts[name] = (await found('form.arguments')).textContent ?? ''
+    }
+    return texts
+  }, names)
 }
 
 /** Which boxes cover what comes after them, beyond a rounding error. */

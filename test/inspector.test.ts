@@ -180,9 +180,39 @@ describe('approving without a lockfile', () => {
   })
 })
 
+/** More than the search takes itself: with a few tools, nothing is saved. */
+const VALVES = Array.from({ length: 40 }, (_, index) =>
+  defineTool({ ...add, name: `valve_${index}`, description: `Opens or closes valve ${index}.` }),
+)
+
 describe('what the page counts', () => {
+  it('takes off what a model reads instead: the search tool, and what came in its answers', async () => {
+    const { registry, get } = open()
+    for (const valve of VALVES) registry.register(valve)
+    const rows: { tokens: number }[] = await (await get('/api/tools')).json()
+    const everything = rows.reduce((sum, { tokens }) => sum + tokens, 0)
+    const session = await registry.openSession({ id: 'one', strategy: 'dispatch' })
+    session.surface()
+    const { shown, saved } = (await (await get('/api/overview')).json()).today
+    expect(saved).toBe(everything - shown)
+    await session.execute([{ toolCallId: '1', name: 'tool_search', args: { query: 'add numbers' } }])
+    await session.execute([{ toolCallId: '2', name: 'add', args: { a: 1 } }])
+    const { today } = await (await get('/api/overview')).json()
+    expect(today.turns).toBe(2)
+    expect(today.saved).toBeLessThan(2 * saved)
+    expect(today.saved + today.shown).toBe(2 * everything)
+  })
+
+  it('saves nothing where the search takes more than the tools', async () => {
+    const { registry, get } = open()
+    const session = await registry.openSession({ id: 'one', strategy: 'dispatch' })
+    session.surface()
+    expect((await (await get('/api/overview')).json()).today).toMatchObject({ turns: 1, saved: 0 })
+  })
+
   it('is what sessions did, not what the page itself tried', async () => {
     const { registry, get, post } = open()
+    for (const valve of VALVES) registry.register(valve)
     await get('/api/tools')
     await converse(registry)
     await post('/api/search-as-model', { query: 'add numbers' })
@@ -250,6 +280,7 @@ describe('what the page counts', () => {
       const session = `session-${round}`
       const clients = () => [{ ...CLIENT, session: aliasOf(session) }]
       const connected = open({ store, gateway: { clients } })
+      for (const valve of VALVES) connected.registry.register(valve)
       const own = await connected.registry.openSession({ id: session, strategy: 'dispatch' })
       own.surface()
       await connected.close()

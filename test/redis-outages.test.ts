@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import { Redis } from 'ioredis'
 import type { Gateway } from 'toolcrib/gateway'
 import { redisAnnouncements, redisStore } from 'toolcrib/redis'
@@ -55,9 +56,13 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     return redis
   }
 
-  async function openReplica({ url }: Pick<RedisServer, 'url'>, patience = PATIENCE) {
-    const store = watchStore(redisStore({ url, ...patience }), { ...patience, probeMs: 100 })
-    const announcements = redisAnnouncements({ url, ...patience })
+  async function openReplica(
+    place: { readonly url: string } | { readonly client: Redis },
+    patience = PATIENCE,
+  ) {
+    const where = 'client' in place ? { client: place.client } : { url: place.url }
+    const store = watchStore(redisStore({ ...where, ...patience }), { ...patience, probeMs: 100 })
+    const announcements = redisAnnouncements({ ...where, ...patience })
     onTestFinished(async () => {
       await Promise.all([store.close(), announcements.close()])
     })
@@ -85,6 +90,15 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
   const metrics = async (gateway: Gateway) =>
     (await gateway.fetch(new Request('http://localhost/metrics'))).text()
 
+  async function expectDegraded(gateway: Gateway): Promise<void> {
+    expect(await readiness(gateway)).toBe('degraded')
+    const text = await metrics(gateway)
+    expect(text).toMatch(/toolcrib_store_ready 0\n/)
+    expect(text).toMatch(
+      /toolcrib_store_operations_total\{operation="\w+",outcome="(?:failed|timeout)"\} [1-9]/,
+    )
+  }
+
   it('is away at its start serves all the same, and keeps what changed', async () => {
     const redis = await startRedis()
     const gateway = await openReplica(redis)
@@ -93,10 +107,7 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     expect(await client.names()).toContain('modern__add')
     expect(await client.add()).toEqual({ sum: 3 })
     await becomes(gateway, 'degraded')
-    expect(await metrics(gateway)).toMatch(/toolcrib_store_ready 0\n/)
-    expect(await metrics(gateway)).toMatch(
-      /toolcrib_store_operations_total\{operation="\w+",outcome="(?:failed|timeout)"\} \d/,
-    )
+    await expectDegraded(gateway)
     await redis.start()
     await becomes(gateway, 'ok')
     await continuesElsewhere(redis, client)
@@ -118,14 +129,36 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
       expect(await client.add()).toEqual({ sum: 3 })
       const newcomer = await openClient(gateway)
       await newcomer.search('wait')
-      expect(await readiness(gateway)).toBe('degraded')
+      await expectDegraded(gateway)
       await end(redis, admin)
       await becomes(gateway, 'ok')
+      expect(await metrics(gateway)).toMatch(/toolcrib_store_ready 1\n/)
       const other = await continuesElsewhere(redis, client, { sessions: 2 })
       newcomer.goTo(other)
       expect(await newcomer.names()).toContain('modern__wait')
     },
   )
+
+  it('answers too late loses no answer, and gets what changed when it is fast again', async () => {
+    const redis = await startRedis()
+    await redis.start()
+    const address = await openAddress(redis)
+    const gateway = await openReplica(address)
+    const client = await openClient(gateway)
+    expect(await client.add()).toEqual({ sum: 3 })
+    // Each reply takes several times as long as anybody waits for it.
+    address.delay(PATIENCE.patienceMs * 5)
+    await client.search('add two numbers')
+    const newcomer = await openClient(gateway)
+    await newcomer.search('wait')
+    expect(await client.add()).toEqual({ sum: 3 })
+    await expectDegraded(gateway)
+    address.delay(0)
+    await becomes(gateway, 'ok')
+    const other = await continuesElsewhere(redis, client, { sessions: 2 })
+    newcomer.goTo(other)
+    expect(await newcomer.names()).toContain('modern__wait')
+  })
 
   it('fails over to another machine goes on there, with what was replicated', async () => {
     const [primary, replica] = await Promise.all([startRedis(), startRedis()])
@@ -144,13 +177,59 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     expect(await before.add()).toEqual({ sum: 3 })
     const newcomer = await openClient(gateway)
     await newcomer.search('wait')
-    expect(await readiness(gateway)).toBe('degraded')
+    await expectDegraded(gateway)
     await replica.command('REPLICAOF', 'NO', 'ONE')
     await becomes(gateway, 'ok')
     const other = await continuesElsewhere(address, before, { sessions: 2 })
     newcomer.goTo(other)
     expect(await newcomer.names()).toContain('modern__wait')
   })
+
+  it('is replaced by its replica under Sentinel goes on there, also with what was not replicated', async () => {
+    const [primary, replica] = await Promise.all([startRedis(), startRedis()])
+    await Promise.all([primary.start(), replica.start()])
+    await replica.command('REPLICAOF', '127.0.0.1', primary.port)
+    const isTrue = async (redis: RedisServer, words: readonly string[], expected: RegExp) =>
+      expected.test(await redis.command(...words))
+    const becomesTrue = (redis: RedisServer, words: readonly string[], expected: RegExp) =>
+      vi.waitUntil(() => isTrue(redis, words, expected), { timeout: 30_000, interval: 100 })
+    await becomesTrue(primary, ['INFO', 'replication'], /state=online/)
+    const sentinels = await RedisServer.startSentinels(3, primary)
+    onTestFinished(async () => {
+      await Promise.all(sentinels.map((sentinel) => sentinel.close()))
+    })
+    for (const sentinel of sentinels)
+      await becomesTrue(
+        sentinel,
+        ['SENTINEL', 'MASTER', 'main'],
+        /num-slaves\n1\n(?:.*\n)*num-other-sentinels\n2\n/,
+      )
+    const client = new Redis({
+      sentinels: sentinels.map(({ port }) => ({ host: '127.0.0.1', port })),
+      name: 'main',
+      maxRetriesPerRequest: 0,
+    })
+    client.on('error', () => {})
+    onTestFinished(() => client.disconnect())
+    const gateway = await openReplica({ client })
+    const before = await openClient(gateway)
+    await before.search('add two numbers')
+    await becomesTrue(replica, ['KEYS', '*{session:*}'], /session:/)
+    // What is written from here on is not replicated.
+    await replica.command('REPLICAOF', '127.0.0.1', 1)
+    await before.search('wait')
+    const newcomer = await openClient(gateway)
+    await newcomer.search('add two numbers')
+    expect(await readiness(gateway)).toBe('ok')
+    await primary.kill()
+    expect(await before.add()).toEqual({ sum: 3 })
+    await becomesTrue(replica, ['ROLE'], /^master/)
+    await becomes(gateway, 'ok')
+    expect(await newcomer.add()).toEqual({ sum: 3 })
+    const other = await continuesElsewhere(replica, newcomer, { sessions: 2 })
+    before.goTo(other)
+    expect(await before.names()).toEqual(expect.arrayContaining(['modern__add', 'modern__wait']))
+  }, 120_000)
 
   it('is flushed writes again what was lost', async () => {
     const redis = await startRedis()
@@ -190,6 +269,13 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
 /** An address that leads to one Redis or another, as a name or a load balancer does. */
 async function openAddress(first: RedisServer) {
   let target = first.port
+  let delayMs = 0
+  const delayed = async function* (chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, delayMs))
+      yield chunk
+    }
+  }
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     const onward = connect(target, '127.0.0.1')
@@ -204,8 +290,11 @@ async function openAddress(first: RedisServer) {
           sockets.delete(one)
           other.destroy()
         })
-      one.pipe(other)
     }
+    socket.pipe(onward)
+    Readable.from(delayed(onward), { objectMode: false })
+      .on('error', () => {})
+      .pipe(socket)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const cut = () => {
@@ -218,6 +307,10 @@ async function openAddress(first: RedisServer) {
   const { port } = server.address() as AddressInfo
   return {
     url: `redis://127.0.0.1:${port}`,
+    /** How long replies take from now on, each after the one before. */
+    delay: (ms: number) => {
+      delayMs = ms
+    },
     leadTo: (redis: RedisServer) => {
       target = redis.port
       cut()

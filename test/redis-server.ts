@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,11 +14,14 @@ declare module 'vitest' {
   }
 }
 
+/** The program to test with: REDIS_SERVER=valkey-server runs everything on Valkey. */
+const PROGRAM = process.env.REDIS_SERVER ?? 'redis-server'
+
 /** One Redis for all tests: each uses a prefix of its own. */
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
   if (!isInstalled()) {
-    if (process.env.CI === 'true') throw new Error('redis-server is missing: apt-get install redis-server')
-    process.stderr.write('tests that need redis-server are skipped: it is not installed\n')
+    if (process.env.CI === 'true') throw new Error(`${PROGRAM} is missing: apt-get install redis-server`)
+    process.stderr.write(`tests that need ${PROGRAM} are skipped: it is not installed\n`)
     provide('redisUrl', undefined)
     return async () => {}
   }
@@ -28,7 +31,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
 }
 
 function isInstalled(): boolean {
-  return spawnSync('redis-server', ['--version']).status === 0
+  return spawnSync(PROGRAM, ['--version']).status === 0
 }
 
 const SLOTS = 16_384
@@ -86,6 +89,24 @@ export class RedisServer {
     return nodes.map(({ node }) => node)
   }
 
+  /** Watchers that agree when a primary is gone, and make its replica the primary. They know it as `main`. */
+  static async startSentinels(count: number, primary: RedisServer): Promise<RedisServer[]> {
+    const start = async () => {
+      const sentinel = await RedisServer.reserve()
+      const lines = [
+        `port ${sentinel.port}`,
+        'bind 127.0.0.1',
+        `sentinel monitor main 127.0.0.1 ${primary.port} ${Math.floor(count / 2) + 1}`,
+        'sentinel down-after-milliseconds main 500',
+        'sentinel failover-timeout main 5000',
+      ]
+      writeFileSync(join(sentinel.#folder, 'sentinel.conf'), `${lines.join('\n')}\n`)
+      await sentinel.#run([join(sentinel.#folder, 'sentinel.conf'), '--sentinel'], 'Sentinel ID is')
+      return sentinel
+    }
+    return Promise.all(Array.from({ length: count }, start))
+  }
+
   /** Runs one command with `redis-cli`, and returns what it prints. */
   async command(...words: (string | number)[]): Promise<string> {
     const { stdout } = await promisify(execFile)('redis-cli', ['-p', String(this.port), ...words.map(String)])
@@ -97,27 +118,19 @@ export class RedisServer {
   }
 
   async start(): Promise<void> {
-    const child = spawn(
-      'redis-server',
-      [
-        '--port',
-        String(this.port),
-        '--bind',
-        '127.0.0.1',
-        '--save',
-        '',
-        '--dir',
-        this.#folder,
-        ...this.#flags,
-      ],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    )
+    const place = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--dir', this.#folder]
+    await this.#run([...place, ...this.#flags], 'Ready to accept connections')
+  }
+
+  /** Starts the process, and waits until it prints that it is ready. */
+  async #run(args: readonly string[], readyText: string): Promise<void> {
+    const child = spawn(PROGRAM, args, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child = child
     await new Promise<void>((resolve, reject) => {
       child.stdout.on('data', (text: Buffer) => {
-        if (text.includes('Ready to accept connections')) resolve()
+        if (text.includes(readyText)) resolve()
       })
-      child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)))
+      child.once('exit', (code) => reject(new Error(`${PROGRAM} ended with ${code}`)))
     })
   }
 

@@ -141,7 +141,7 @@ describe.skipIf(redisUrl === undefined)('replicas on one Redis', () => {
     const admin = new Redis(redisUrl ?? '')
     onTestFinished(() => admin.disconnect())
     const { announcements: another } = open()
-    // Subscribing takes a moment; a gap before that is none of its own.
+    // Subscribing takes a moment; a gap before that does not count.
     await vi.waitUntil(
       async () => {
         await admin.incrby(`${prefix}{announcements}:count`, 5)

@@ -7,7 +7,7 @@ import type { ConnectOptions } from 'toolcrib/mcp'
 import { redisAnnouncements, redisStore } from 'toolcrib/redis'
 import { type Announcements, announcementBoard, memoryStore, type Store, watchStore } from 'toolcrib/stores'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { connectClient, openGateway, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
 const MODERN = script(MODERN_SERVER)
@@ -92,6 +92,32 @@ describe('two replicas', () => {
     await idle(gateways)
   })
 
+  it('count what a client does at the other against its limits', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-replicas-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    // They tell each other every two seconds of a clock that is fifty times as fast.
+    const schedule = (ms: number, fire: () => void) => {
+      const timer = setTimeout(fire, ms / 50)
+      return () => clearTimeout(timer)
+    }
+    const limits = { maxCallsPerClient: 4, drainMs: 100_000 }
+    const { first, second, gateways } = await openReplicas(
+      { slow: script(SLOW, join(folder, 'notes')), modern: MODERN },
+      { limits, schedule, now: () => Date.now() * 50 },
+    )
+    const abort = new AbortController()
+    const waiting = { name: 'slow__wait', arguments: {} }
+    for (const { gateway } of [first, first, first, second])
+      (await connectClient(gateway)).callTool(waiting, { signal: abort.signal }).catch(() => {})
+    const add = () =>
+      rawRequest(second.gateway, 'tools/call', { name: 'modern__add', arguments: { a: 1, b: 2 } })
+    const isRefused = async () => (await add()).status === 429
+    await vi.waitUntil(isRefused, { timeout: 10_000 })
+    abort.abort()
+    await idle(gateways)
+    await vi.waitUntil(async () => !(await isRefused()), { timeout: 10_000 })
+  })
+
   it('share a session: what one checked out, the other lists', async () => {
     const { alternating, gateways } = await openReplicas({ modern: MODERN }, { mode: 'lazy' })
     const url = `${URL_OF_GATEWAY}?activate=list`
@@ -137,6 +163,40 @@ describe('two replicas', () => {
     expect(failures).toBe(1)
     gateway = second?.gateway
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('modern__add')
+  })
+
+  it('refuse a session that neither has as soon as the other said so, having asked the store once', async () => {
+    let reads = 0
+    const { store, announcements } = share()
+    onTestFinished(() => store.close())
+    const counting: Store = {
+      ...forwarding(store),
+      get: (key) => {
+        if (key === 'gateway:client:gone') reads++
+        return store.get(key)
+      },
+    }
+    // The other replica has said that it is there, and waiting for it would never end.
+    const schedule = (ms: number, run: () => void) => {
+      if (ms === 500) return () => {}
+      const timer = setTimeout(run, ms === 2_000 ? 0 : ms).unref()
+      return () => clearTimeout(timer)
+    }
+    const [first] = await Promise.all(
+      [0, 1].map(() => {
+        const own = announcements()
+        onTestFinished(() => own.close())
+        return openGateway({}, { store: counting, announcements: own, schedule })
+      }),
+    )
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-session-id': 'gone',
+    }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+    const answer = await first?.gateway.fetch(new Request(URL_OF_GATEWAY, { method: 'POST', headers, body }))
+    expect([answer?.status, reads]).toEqual([404, 1])
   })
 
   it('list what the other found at a server that is not running here', async () => {

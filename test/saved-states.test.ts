@@ -32,8 +32,8 @@ describe('the saved state of a fork', () => {
     ['no seal', ({ seal: _, ...state }) => state],
     ['the id of its parent', (state) => ({ ...state, id: 'chat' })],
     ['another fork’s id', (state) => ({ ...state, id: 'chat/2' })],
-    ['lists that are none', (state) => ({ ...state, allowlists: 'mcp__slack__*' })],
-    ['names that are none', (state) => ({ ...state, allowlists: [[7]] })],
+    ['invalid lists', (state) => ({ ...state, allowlists: 'mcp__slack__*' })],
+    ['invalid names', (state) => ({ ...state, allowlists: [[7]] })],
   ])('is refused with %s', async (_, edit) => {
     const { registry, state } = await forked()
     expect(await faultOf(() => registry.openSession({ state: edit(state) as never }))).toMatchObject({
@@ -47,7 +47,7 @@ describe('the saved state of a fork', () => {
     ['no fingerprint', { fingerprint: null }],
     ['tokens below zero', { tokens: -1 }],
     ['endless tokens', { tokens: Number.POSITIVE_INFINITY }],
-    ['a use that is no number', { lastUse: '9' }],
+    ['a use that is not a number', { lastUse: '9' }],
     ['isKept in words', { isKept: 'yes' }],
   ])('is refused with an activation with %s', async (_, edit) => {
     const { registry, state } = await forked()

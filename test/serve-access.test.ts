@@ -148,13 +148,16 @@ describe('the [gateway] table of the config', () => {
     const { stderr } = await toolcribWith({ LAPTOP_TOKEN: 'x' }, 'serve', '--port', '0', '--no-token')
     expect(stderr).toContain('leave out --no-token')
 
-    // A running gateway says what it does not apply.
-    configure('calls_per_minute = 1')
+    // A token that is taken out of the config is refused at once. The gateway says what it does not apply.
+    const known = await connect(url, 'a-token-of-the-laptop')
+    configure('calls_per_minute = 2')
     await vi.waitUntil(() => printed.includes('restart the gateway'), { timeout: 30_000 })
-    const warning =
-      '[gateway] changed; restart the gateway to apply this. Until then, tokens that were removed'
+    const warning = '[gateway.limits] changed; restart the gateway to apply this'
     expect(printed).toContain(warning)
     expect((await toolcrib('logs')).stdout).toContain(`warn  ${warning}`)
+    await expect(rain(known)).rejects.toThrow()
+    expect((await fetch(url, { method: 'POST', body: '{}', headers })).status).toBe(401)
+    await connect(url, token)
   })
 })
 

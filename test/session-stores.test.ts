@@ -155,7 +155,7 @@ describe('tools that are not there', () => {
       evicted: [],
     })
     expect(shown(session)).toEqual(['tool_search', 'mcp__github__get_file', 'mcp__github__create_issue'])
-    // Back again, they are too many: those that were used longest ago go, and it is told.
+    // Back again, they are too many: those that were used longest ago are evicted, and named.
     registerServers(registry)
     expect(shown(session)).toEqual(['tool_search', 'mcp__github__get_file', 'mcp__github__create_issue'])
     expect(log.of('evicted')).toMatchObject([

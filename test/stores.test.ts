@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { fileStore } from '../src/store/file-store.ts'
 
-const WORKER = join(import.meta.dirname, 'fixtures/store-worker.ts')
+const WORKER = join(inject('programs'), 'store-worker.js')
 
 describe('a file store that several processes use', () => {
   let directory = ''
@@ -19,7 +19,7 @@ describe('a file store that several processes use', () => {
   })
 
   async function start(...args: string[]): Promise<ChildProcess> {
-    const child = spawn(process.execPath, ['--import', 'tsx', WORKER, directory, ...args], {
+    const child = spawn(process.execPath, [WORKER, directory, ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     children.push(child)

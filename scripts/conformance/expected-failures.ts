@@ -27,12 +27,4 @@ export const EXPECTED_FAILURES: readonly ExpectedFailure[] = [
       'the first may be passed on before the others arrive.',
     isUnstable: true,
   },
-  {
-    revision: '2026-07-28',
-    scenario: 'auth/authorization-server-migration',
-    era: 'client',
-    reason:
-      'A server that moves to another authorization server while it is connected is authorized again there, but not in every run.',
-    isUnstable: true,
-  },
 ]

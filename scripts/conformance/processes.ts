@@ -75,8 +75,21 @@ export async function warmUp(url: string): Promise<void> {
   throw new Error(`the gateway is not ready: ${answer}`)
 }
 
-async function callSimpleText(url: string): Promise<string> {
-  const name = 'test_simple_text'
+/** Waits until the server behind a gateway has been asked for its tools, so that its capabilities are known. */
+export async function listed(url: string): Promise<void> {
+  for (let tries = 0; tries < 60; tries++) {
+    const answer = await post(url, 'tools/list', {})
+    if (answer.includes('inputSchema')) return
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  throw new Error('the gateway lists no tools')
+}
+
+function callSimpleText(url: string): Promise<string> {
+  return post(url, 'tools/call', { name: 'test_simple_text', arguments: {} })
+}
+
+async function post(url: string, method: string, params: Readonly<Record<string, unknown>>): Promise<string> {
   const _meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
     'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
@@ -87,15 +100,10 @@ async function callSimpleText(url: string): Promise<string> {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
       'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'tools/call',
-      'mcp-name': name,
+      'mcp-method': method,
+      ...(typeof params.name === 'string' ? { 'mcp-name': params.name } : {}),
     },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name, arguments: {}, _meta },
-    }),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
   })
   return response.text()
 }

@@ -1,14 +1,15 @@
 // The official conformance suite, run against a gateway before our own conformance server: both revisions, with the
-// server over stdio and HTTP, of the newer and the older era. As `client`, the suite is the server behind the gateway.
+// server over stdio and HTTP, of the newer and the older era. As `client`, the suite is the server behind the gateway; as `tasks`,
+// a server with the tasks extension is.
 // With `inspector`, the command line of the MCP inspector is the client, which takes a while to install.
-// `npm run conformance [-- stdio-modern … client inspector] [-- --verbose] [-- --built]`; `--built` runs dist/ instead of src/.
+// `npm run conformance [-- stdio-modern … client tasks inspector] [-- --verbose] [-- --built]`; `--built` runs dist/ instead of src/.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { printTable } from '../../bench/report.ts'
 import { EXPECTED_FAILURES } from './expected-failures.ts'
 import { testInspector } from './inspector.ts'
-import { startFixture, startGateway, UPSTREAMS, type UpstreamName, warmUp } from './processes.ts'
+import { listed, startFixture, startGateway, UPSTREAMS, type UpstreamName, warmUp } from './processes.ts'
 import { installSuite } from './suite.ts'
 import { startUpstreamClients } from './upstream-client.ts'
 
@@ -16,7 +17,7 @@ const REVISIONS = ['2025-11-25', '2026-07-28'] as const
 const isVerbose = process.argv.includes('--verbose')
 const isBuilt = process.argv.includes('--built')
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
-const OTHERS = ['client', 'inspector']
+const OTHERS = ['client', 'tasks', 'inspector']
 const unknown = named.find((name) => !OTHERS.includes(name) && !Object.hasOwn(UPSTREAMS, name))
 if (unknown !== undefined) {
   console.error(
@@ -24,6 +25,19 @@ if (unknown !== undefined) {
   )
   process.exit(2)
 }
+
+const TASKS_SERVER = 'test/fixtures/tasks-server.mjs'
+const TASKS = [
+  'tasks-lifecycle',
+  'tasks-capability-negotiation',
+  'tasks-wire-fields',
+  'tasks-request-state-removal',
+  'tasks-mrtr-input',
+  'tasks-request-headers',
+  'tasks-dispatch-and-envelope',
+  'tasks-required-task-error',
+  'tasks-mrtr-composition',
+]
 
 /** Upstreams at once: the suite mostly waits, but some scenarios have 600 ms for a call. */
 const AT_ONCE = 2
@@ -42,12 +56,13 @@ const surprises: string[] = []
 try {
   await Promise.all(Array.from({ length: AT_ONCE }, testWaiting))
   if (isClientTested) await testClients()
+  if (named.length === 0 || named.includes('tasks')) await testTasks()
   if (named.includes('inspector')) await testInspectors()
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
 console.log('conformance: scenarios passed, through the gateway')
-printTable(order.map((each) => rows.get(each) ?? {}))
+printTable([...order, ...(rows.has('tasks') ? ['tasks'] : [])].map((each) => rows.get(each) ?? {}))
 for (const { revision, scenario, era, reason, isUnstable } of EXPECTED_FAILURES)
   console.log(
     `${isUnstable ? 'may' : 'must'} fail at ${revision} ${era === 'client' ? 'as a client' : `with a ${era} server`}: ${scenario}. ${reason}`,
@@ -109,6 +124,17 @@ async function testClients(): Promise<void> {
     const scored = `${required.size - left.size}/${required.size}`
     rows.set(`client ${revision}`, { upstream: 'client', revision, scored, 'not scored': others })
   }
+}
+
+/** The tasks extension, with a server that has it. The suite itself skips `tasks-status-notifications`. */
+async function testTasks(): Promise<void> {
+  const server = { command: process.execPath, args: [join(import.meta.dirname, '..', '..', TASKS_SERVER)] }
+  await using gateway = await startGateway(join(folder, 'tasks'), server, { isBuilt })
+  await listed(gateway.url)
+  const failed = await suite.testExtension(gateway.url, TASKS)
+  surprises.push(...[...failed].map((scenario) => `tasks 2026-07-28: ${scenario} failed`))
+  const scored = `${TASKS.length - failed.size}/${TASKS.length}`
+  rows.set('tasks', { upstream: 'tasks', revision: '2026-07-28', scored, 'not scored': '' })
 }
 
 async function testInspectors(): Promise<void> {

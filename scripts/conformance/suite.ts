@@ -66,6 +66,16 @@ export async function installSuite() {
       }
       return { required, ...readScores(output, required), faults: [], output }
     },
+    /** Runs scenarios of an extension, which no revision requires. Returns those that failed. */
+    testExtension: async (url: string, scenarios: readonly string[]): Promise<ReadonlySet<string>> => {
+      const failed = new Set<string>()
+      for (const scenario of scenarios) {
+        const which = ['--scenario', scenario, '--spec-version', '2026-07-28', '--force']
+        const { output } = await conformance('server', '--url', url, ...which)
+        if (!/^Passed: (\d+)\/\1, 0 failed/m.test(output)) failed.add(scenario)
+      }
+      return failed
+    },
     testServer: async ({ url, revision, folder }: ServerTest): Promise<SuiteReport> => {
       const required = readRequired((await requirements(revision)).output, 'Server')
       const { output } = await conformance('server', '--url', url, '--requirements', revision, '-o', folder)

@@ -20,7 +20,7 @@ export function writeErrorCodes(program: ts.Program): {
 
 A failure inside a call is a result for the model, \`{ ok: false, code, error }\`. A failure outside a call throws a
 [\`ToolcribError\`](toolcrib.md#toolcriberror) for the host, with a \`code\` and often a \`cause\`. Tell failures apart by their code, never by their
-message. [Troubleshooting](../guides/troubleshooting.md) says what to do about the common ones. \`…\` stands for a name or a value.
+message. [Troubleshooting](../guides/troubleshooting.md) says what to do about the common ones. \`…\` is a name or a value.
 
 ## Thrown
 

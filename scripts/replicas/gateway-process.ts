@@ -25,7 +25,7 @@ export class GatewayProcess {
   }
 
   get isRunning(): boolean {
-    return this.#child !== undefined
+    return this.#child !== undefined && !hasEnded(this.#child)
   }
 
   async start(): Promise<void> {
@@ -46,32 +46,14 @@ export class GatewayProcess {
       throw new Error(`a gateway ended with ${code}: ${output}`)
     })
     failed.catch(() => {})
-    this.url = await Promise.race([announced, failed, tooLate('a gateway has not started')])
+    try {
+      this.url = await Promise.race([announced, failed, tooLate('a gateway has not started')])
+    } catch (error) {
+      // Nobody else knows of it.
+      child.kill('SIGKILL')
+      throw error
+    }
     this.#child = child
-  }
-
-  /** Resolves once it lists this tool: where nothing is remembered yet, its server has to start first. */
-  async listed(tool: string): Promise<void> {
-    const meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientInfo': { name: 'load', version: '1' },
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
-    for (;;) {
-      const response = await fetch(this.url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          authorization: `Bearer ${TOKEN}`,
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': 'tools/list',
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } }),
-      })
-      if ((await response.text()).includes(`"${tool}"`)) return
-      await new Promise((resolve) => void setTimeout(resolve, 100))
-    }
   }
 
   signal(name: 'SIGSTOP' | 'SIGCONT'): void {
@@ -93,12 +75,17 @@ export class GatewayProcess {
     const child = this.#child
     this.#child = undefined
     if (!child) return null
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error('a gateway ended by itself')
+    if (hasEnded(child))
+      throw new Error(`a gateway ended by itself, with ${child.exitCode ?? child.signalCode}`)
     const ended = once(child, 'exit')
     child.kill(signal)
     const [code] = await Promise.race([ended, tooLate(`a gateway has not ended after ${signal}`)])
     return code
   }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
 }
 
 /** Longer than anything takes on a busy machine: what hangs must say so. */

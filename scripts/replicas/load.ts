@@ -45,10 +45,9 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const echo = { command: process.execPath, args: [ECHO_SERVER, notes] }
   writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: { echo } }))
   const replicas = Array.from({ length: options.replicas }, () => new GatewayProcess({ cli, folder, store }))
+  const load = new Load(replicas, options)
   try {
     await Promise.all(replicas.map((replica) => replica.start()))
-    await Promise.all(replicas.map((replica) => replica.listed('echo__echo')))
-    const load = new Load(replicas, options)
     const begun = Date.now()
     let next = 0
     const work = async () => {
@@ -56,14 +55,17 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     }
     const working = Promise.all(Array.from({ length: clients }, work))
     let isWorking = true
-    void working.finally(() => {
+    const done = () => {
       isWorking = false
-    })
+    }
+    working.then(done, done)
     const { disturb, rounds = Number.POSITIVE_INFINITY } = options
     for (let round = 0; round < rounds && isWorking && disturb; round++) await disturb(replicas)
     await working
     return load.report(readFileSync(notes, 'utf8'), (Date.now() - begun) / 1_000)
   } finally {
+    // Clients whose replicas could not be restarted would wait for them for ever.
+    load.stop()
     await Promise.allSettled(replicas.map((replica) => replica.kill()))
   }
 }
@@ -82,6 +84,7 @@ class Load {
   readonly #callsPerSession: number
   readonly #expected = new Map<string, 'answered' | 'cut' | 'lost'>()
   readonly #faults: string[] = []
+  readonly #stopping = new AbortController()
   #misrouted = 0
   #forgotten = 0
 
@@ -94,6 +97,11 @@ class Load {
   async session(number: number): Promise<void> {
     const id = await this.#open()
     for (let call = 0; call < this.#callsPerSession; call++) await this.#call(id, `${number}/${call}`)
+  }
+
+  /** Ends every client. */
+  stop(): void {
+    this.#stopping.abort(new Error('the load was stopped'))
   }
 
   report(notes: string, seconds: number): LoadReport {
@@ -120,7 +128,9 @@ class Load {
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
     for (;;) {
       const reply = await this.#post({ id: 0, method: 'initialize', params })
-      if (reply !== 'cut' && reply !== 'lost' && reply.session !== undefined) return reply.session
+      if (reply === 'cut' || reply === 'lost') continue
+      if (reply.session !== undefined) return reply.session
+      throw new Error(`no session was opened: ${reply.status} ${JSON.stringify(reply.message)}`)
     }
   }
 
@@ -140,13 +150,13 @@ class Load {
 
   /** Sends a message to any replica; to another one when it was not taken. */
   async #post(message: object, session?: string): Promise<Reply | 'cut' | 'lost'> {
-    for (;;) {
+    for (let tries = 0; ; tries++) {
+      this.#stopping.signal.throwIfAborted()
+      if (tries > 0) await pause(RETRY_MS)
+      if (tries > MAX_TRIES) throw new Error('no gateway takes requests')
       const running = this.#replicas.filter(({ isRunning }) => isRunning)
       const replica = running[Math.floor(Math.random() * running.length)]
-      if (!replica) {
-        await pause(RETRY_MS)
-        continue
-      }
+      if (!replica) continue
       const { url, kills } = replica
       const abort = new AbortController()
       // Not AbortSignal.timeout(): a response that is being read can outlive its effect.
@@ -155,7 +165,7 @@ class Load {
         PATIENCE_MS,
       )
       try {
-        const response = await fetch(url, {
+        const answering = fetch(url, {
           method: 'POST',
           headers: {
             'content-type': 'application/json',
@@ -166,11 +176,9 @@ class Load {
           body: JSON.stringify({ jsonrpc: '2.0', ...message }),
           signal: abort.signal,
         })
+        const response = await Promise.race([answering, aborted(abort.signal)])
         const text = await Promise.race([response.text(), aborted(abort.signal)])
-        if (response.status === 503) {
-          await pause(RETRY_MS)
-          continue
-        }
+        if (response.status === 503) continue
         const data = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
         const opened = response.headers.get('mcp-session-id') ?? undefined
         return { status: response.status, message: JSON.parse(data), session: opened }
@@ -196,6 +204,8 @@ function aborted(signal: AbortSignal): Promise<never> {
 
 /** How long a client waits before it asks again, where nobody can answer now. */
 const RETRY_MS = 100
+/** So long that every gateway would have been restarted meanwhile. */
+const MAX_TRIES = 1_200
 /** A request that has no answer by then is lost. */
 const PATIENCE_MS = 30_000
 

@@ -5,7 +5,7 @@ import { redisStore } from 'toolcrib/redis'
 import { fileStore, type Store } from 'toolcrib/stores'
 import '../../src/gateway/mcp-server.ts'
 import '../../src/gateway/sdk-wire.ts'
-import { Network, type Outcome, SimClient, textOf } from './sim-client.ts'
+import { Network, type Outcome, SimClient, summary, textOf } from './sim-client.ts'
 import { ProcessDisk, SimDisk } from './sim-disk.ts'
 import { SimRedis, SimRedisClient } from './sim-redis.ts'
 import { type Backing, SimReplica, STORE_FOLDER } from './sim-replica.ts'
@@ -164,10 +164,12 @@ class Scenario {
     for (let action = 0; action < actions; action++) {
       await world.sleep(world.random() * 3_000)
       if (client.era === 'legacy' && client.session === undefined) {
+        const { losses } = this.#backing
         const outcome = await client.connect()
         world.note(`${client.label} connects: ${summary(outcome)}`)
         if (client.session === undefined) continue
-        if (outcome.kind === 'answered' && outcome.isCalm) this.#durable.add(client.session)
+        const isKept = outcome.kind === 'answered' && outcome.isCalm && losses === this.#backing.losses
+        if (isKept) this.#durable.add(client.session)
       }
       await this.#act(client)
     }
@@ -193,6 +195,7 @@ class Scenario {
   async #do(client: SimClient, kind: string): Promise<void> {
     const { session } = client
     const nonce = `${client.label}/${this.#world.newId()}`
+    const { losses } = this.#backing
     const outcome = await this.#send(client, kind, nonce)
     this.#counts[kind] = (this.#counts[kind] ?? 0) + 1
     this.#world.note(`${client.label} ${kind} ${nonce}: ${summary(outcome)}`)
@@ -204,7 +207,9 @@ class Scenario {
     if (client.era === 'legacy' && outcome.status === 404) return this.#sessionGone(client, outcome)
     const ran = this.#deeds.runs.get(nonce) ?? 0
     if (ran > 1) throw new Violation(`${nonce} ran ${ran} times`)
-    if (kind === 'search' && session !== undefined) this.#searched(session, outcome, text)
+    // What was saved for this answer may be lost before it arrives.
+    const isCalm = outcome.isCalm && losses === this.#backing.losses
+    if (kind === 'search' && session !== undefined) this.#searched(session, { ...outcome, isCalm }, text)
     if (kind === 'list') this.#listed(outcome)
     if (!['call', 'ask', 'slow', 'door'].includes(kind)) return
     const isRight = text?.startsWith(`ran ${nonce}`) === true
@@ -383,13 +388,4 @@ class Scenario {
       }
     }
   }
-}
-
-function summary(outcome: Outcome): string {
-  if (outcome.kind === 'cut') return 'its replica died'
-  const { error, result } = outcome.message as { error?: { message?: string }; result?: object }
-  const text = error
-    ? `error ${error.message}`
-    : (textOf(outcome.message) ?? Object.keys(result ?? {}).join(' '))
-  return `${outcome.replica.name} ${outcome.status} ${text.slice(0, 100)}`
 }

@@ -125,6 +125,16 @@ export function textOf({ result }: Json): string | undefined {
   return content?.[0]?.text
 }
 
+/** What came of a request, in a line. */
+export function summary(outcome: Outcome): string {
+  if (outcome.kind === 'cut') return 'its replica died'
+  const { error, result } = outcome.message as { error?: { message?: string }; result?: object }
+  const text = error
+    ? `error ${error.message}`
+    : (textOf(outcome.message) ?? Object.keys(result ?? {}).join(' '))
+  return `${outcome.replica.name} ${outcome.status} ${text.slice(0, 100)}`
+}
+
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'sim', version: '1' },

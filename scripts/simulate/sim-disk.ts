@@ -122,8 +122,9 @@ export class SimDisk {
 
 /** The disk as one process uses it: every step takes time, and none is made once the process is dead. */
 export class ProcessDisk implements Disk {
-  /** When an operation last failed, or took long. */
-  lastTrouble = 0
+  #lastTrouble = 0
+  /** Steps under way that take long. */
+  #slow = 0
   readonly #world: World
   readonly #disk: SimDisk
   readonly #host: { readonly isAlive: boolean }
@@ -132,6 +133,11 @@ export class ProcessDisk implements Disk {
     this.#world = world
     this.#disk = disk
     this.#host = host
+  }
+
+  /** When an operation last failed, or took long: now, while one does. */
+  get lastTrouble(): number {
+    return this.#slow > 0 ? this.#world.now : this.#lastTrouble
   }
 
   access(path: string): Promise<void> {
@@ -222,13 +228,17 @@ export class ProcessDisk implements Disk {
 
   async #wait(): Promise<void> {
     const isSlow = this.#disk.fault === 'slow'
-    if (isSlow) this.lastTrouble = this.#world.now
+    if (isSlow) this.#slow++
     await this.#world.sleep(isSlow ? 5_000 : this.#world.random())
+    if (isSlow) {
+      this.#slow--
+      this.#lastTrouble = this.#world.now
+    }
     if (!this.#host.isAlive) await new Promise(() => {})
   }
 
   #trouble(error: unknown): unknown {
-    this.lastTrouble = this.#world.now
+    this.#lastTrouble = this.#world.now
     return error
   }
 

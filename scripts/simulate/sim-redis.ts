@@ -218,7 +218,7 @@ export class SimRedisClient implements RedisClient {
     })
     if (found.length > 0) return [[key, found]] as [string, StreamEntry[]][]
     await woken
-    // The reply to a command that was waiting is no other command.
+    // The reply to a command that was waiting is not a command itself.
     const late = await this.#send(undefined, 0, () => this.#redis.read(key, from))
     return late.length > 0 ? ([[key, late]] as [string, StreamEntry[]][]) : null
   }

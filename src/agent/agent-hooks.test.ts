@@ -104,7 +104,7 @@ describe('hooks', () => {
     ])
   })
 
-  it('may shorten the history; the tools stay, and the model is told of them once', async () => {
+  it('may shorten the history; the tools stay, and one message names them to the model, once', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })
     registry.syncMcp('mail', [tool('send'), tool('list')])
     const session = await registry.openSession({ strategy: 'dispatch' })
@@ -232,7 +232,7 @@ describe('hooks of a run and its sub-agents', () => {
     expect(after).toEqual(['echo', 'agent', 'agent'])
   })
 
-  it('of an agent do not hold for its caller', async () => {
+  it('of an agent do not apply to its caller', async () => {
     const seen: string[] = []
     const { model, session } = await openDeep({ hooks: guard(seen) })
     await runAgent({ model, session, messages: 'go' })
@@ -240,7 +240,7 @@ describe('hooks of a run and its sub-agents', () => {
   })
 })
 
-/** A run that sends four mails, one a turn, with a tool that is active. */
+/** A run that sends four mails, one per turn, with a tool that is active. */
 async function mailRun() {
   const registry = new ToolRegistry({ mode: 'lazy' })
   registry.syncMcp('mail', [tool('send'), tool('list')])

@@ -15,7 +15,7 @@ export interface ModelCall<Message> {
 
 /**
  * What the host does around a run. Several hooks run in order. The hooks around calls are those of `session.execute()`: they run
- * before the registry's own, see the tool that `call_tool` names, and hold for sub-agents however deep.
+ * before the registry's own, see the tool that `call_tool` names, and apply to sub-agents however deep.
  */
 export interface AgentHooks<Message = unknown> extends CallHooks {
   /**

@@ -109,7 +109,7 @@ describe('the agent tool', () => {
   it.each([
     ['dispatch', openaiChat(), 'Call them through call_tool. Their parameters:\n- mcp__mail__send: {'],
     ['native', anthropic(), 'load its definition with tool_search. What they do:\n- mcp__mail__send: Does'],
-  ] as const)('is told under %s what it starts with, before its task', async (strategy, dialect, told) => {
+  ] as const)('reads under %s what it starts with, before its task', async (strategy, dialect, told) => {
     const { registry, model } = await open({ agents: [researcher] }, () => ({ text: 'ok' }))
     registry.unregister('agent')
     const parent = await registry.openSession({ strategy, dialect })

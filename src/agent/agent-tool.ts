@@ -26,7 +26,7 @@ import { priceFinder } from './spending.ts'
 
 /**
  * Which agents there are, who may call them, and how each of their runs goes. Hooks, prices, the ledger and the limits of
- * the run that calls an agent hold for it without being given here again.
+ * the run that calls an agent apply to it without being given here again.
  */
 export interface AgentToolOptions extends SharedRunOptions {
   readonly agents: readonly AgentDefinition[]

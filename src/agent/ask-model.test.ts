@@ -42,7 +42,7 @@ describe('retries', () => {
     expect(timing.slept).toHaveLength(2)
   })
 
-  it('fails, and says why, where the response is none at all', async () => {
+  it('fails, and says why, where the response is not one', async () => {
     const { session } = await open([])
     const script = scriptedModel([])
     for (const response of [{ choices: 7 }, '<html>', null]) {

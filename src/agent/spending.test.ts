@@ -183,7 +183,7 @@ describe('limits on spending', () => {
     expect(result).toMatchObject({ stop: 'limit', limit: 'maxCostUsd', iterations: 3 })
   })
 
-  it('hold for everything below a run: the agents stop, and then the run', async () => {
+  it('apply to everything below a run: the agents stop, and then the run', async () => {
     const model = scriptedModel((_request, _options, index) =>
       index < 2
         ? { calls: [delegate], inputTokens: 1 }

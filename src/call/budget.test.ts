@@ -254,7 +254,7 @@ describe('the results of a batch', () => {
     )
   })
 
-  test('a tool whose own limit makes no sense keeps its share', async () => {
+  test('a tool whose own limit is invalid keeps its share', async () => {
     const tool = { ...saying('x'.repeat(500)), maxResultChars: Number.NaN }
     const result = await runOne(tool, {}, { context: { resultBudgetChars: 100 } })
     expect(result.ok && result.value).toHaveLength(100)

@@ -198,12 +198,16 @@ describe('whatever a tool does, its call is answered', () => {
     ['returns a bare string', () => 'hello' as never, 'of type string'],
     ['returns no ok', () => ({ value: 'x' }) as never, '"ok" is neither true nor false'],
     [
-      'returns a value that is no text',
+      'returns a value that is not text',
       () => ({ ok: true, value: 42 }) as never,
       '"value" is of type number',
     ],
     ['returns an error without code', () => ({ ok: false, error: 'the reason' }) as never, 'the reason'],
-    ['returns content that is no array', () => ({ ok: true, value: '', content: {} }) as never, '"content"'],
+    [
+      'returns content that is not an array',
+      () => ({ ok: true, value: '', content: {} }) as never,
+      '"content"',
+    ],
     [
       'returns a getter that throws',
       () => ({

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest'
 import { hostTest } from './network/host-list.ts'
 import { type NetworkOptions, networkBackend } from './network.ts'
 import { testScope } from './testing-scope.ts'
@@ -557,7 +557,7 @@ describe('secure connections', () => {
   it('are made with the name of the host, whatever address it has', async () => {
     // Only a new process reads whom to trust.
     const program = `
-      import { networkBackend } from ${JSON.stringify(pathToFileURL(join(import.meta.dirname, 'network.ts')).href)}
+      import { networkBackend } from ${JSON.stringify(pathToFileURL(join(inject('programs'), 'capabilities.js')).href)}
       const lookup = async () => [{ address: '127.0.0.1', family: 4 }]
       const backend = networkBackend({ hosts: ['*'], allowPrivate: ['secure.test', 'other.test'], lookup })
       const access = await backend.open(['*'], { tool: 't', signal: new AbortController().signal })
@@ -565,7 +565,7 @@ describe('secure connections', () => {
         console.log(await access.fetch(url).then((response) => response.text(), ({ message }) => message))
     `
     const urls = [url, url.replace('secure.test', 'other.test')]
-    const args = ['--import', 'tsx', '--input-type=module', '-e', program, ...urls]
+    const args = ['--input-type=module', '-e', program, ...urls]
     const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') }
     const { stdout } = await run(process.execPath, args, { env })
     const [right, wrong] = stdout.split('\n')

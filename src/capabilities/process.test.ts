@@ -4,8 +4,9 @@ import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { OutputWindow } from './process/output-window.ts'
 import { type ProcessOptions, processBackend } from './process.ts'
 import { testScope } from './testing-scope.ts'
@@ -217,16 +218,16 @@ describe('ending', () => {
 
   it('kills running groups when the host process exits', async () => {
     const script = `
-      import { processBackend } from ${JSON.stringify(new URL('./process.ts', import.meta.url).href)}
+      import { processBackend } from ${JSON.stringify(pathToFileURL(join(inject('programs'), 'capabilities.js')).href)}
       const backend = processBackend({ commands: ['node'], directories: [${JSON.stringify(home)}] })
       const access = await backend.open(['*'], { tool: 't', sessionId: 's', signal: new AbortController().signal, attachments: [] })
       access.run('node', ['-e', ${JSON.stringify(`${FAMILY}; setInterval(() => {}, 1000)`)}, '--', ''])
       const { existsSync } = await import('node:fs')
       while (!existsSync(${JSON.stringify(join(home, 'grandchild'))})) await new Promise((next) => setTimeout(next, 20))
       process.exit(0)`
-    const file = join(home, 'host.mts')
+    const file = join(home, 'host.mjs')
     await writeFile(file, script)
-    const host = spawn(process.execPath, ['--import', 'tsx', file], { stdio: 'inherit' })
+    const host = spawn(process.execPath, [file], { stdio: 'inherit' })
     expect(await new Promise((resolve) => host.once('exit', resolve))).toBe(0)
     expect(await grandchildIsGone()).toBe(true)
   })

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { version } from '../../package.json'
 import { addCommand } from './add/command.ts'
 import { approveCommand } from './approve/command.ts'
 import { callCommand } from './call/command.ts'
@@ -27,43 +27,43 @@ import { stopCommand } from './stop/command.ts'
 import type { Terminal } from './terminal.ts'
 import { tourCommand } from './tour/command.ts'
 
-/** In the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
-const COMMANDS = [
-  setupCommand,
-  tourCommand,
-  serveCommand,
-  statusCommand,
-  logsCommand,
-  stopCommand,
-  connectCommand,
-  disconnectCommand,
-  addCommand,
-  removeCommand,
-  enableCommand,
-  disableCommand,
-  importCommand,
-  doctorCommand,
-  listCommand,
-  searchCommand,
-  callCommand,
-  statsCommand,
-  memoryCommand,
-  chatCommand,
-  lockCommand,
-  diffCommand,
-  approveCommand,
-  evalCommand,
-]
+/** By name, in the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
+const COMMANDS = {
+  setup: setupCommand,
+  tour: tourCommand,
+  serve: serveCommand,
+  status: statusCommand,
+  logs: logsCommand,
+  stop: stopCommand,
+  connect: connectCommand,
+  disconnect: disconnectCommand,
+  add: addCommand,
+  remove: removeCommand,
+  enable: enableCommand,
+  disable: disableCommand,
+  import: importCommand,
+  doctor: doctorCommand,
+  list: listCommand,
+  search: searchCommand,
+  call: callCommand,
+  stats: statsCommand,
+  memory: memoryCommand,
+  chat: chatCommand,
+  lock: lockCommand,
+  diff: diffCommand,
+  approve: approveCommand,
+  eval: evalCommand,
+} as const satisfies Record<string, (terminal: Terminal) => Command>
 
 /** Runs one command line, such as `['list', '--json']`, and returns its exit code. Rethrows bugs. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
-  const program = describeProgram(terminal)
+  const words = isSetup(args) ? ['setup', ...args] : args
+  const program = describeProgram(terminal, words)
   try {
-    await program.parseAsync(isSetup(args) ? ['setup', ...args] : args, { from: 'user' })
+    await program.parseAsync(words, { from: 'user' })
     return terminal.exitCode
   } catch (error) {
-    const names = new Set(program.commands.map((each) => each.name()))
-    const command = args.find((word) => names.has(word))
+    const command = args.find(isCommand)
     return reportFailure(error, terminal, { isJson: asksForJson(args), command })
   }
 }
@@ -73,9 +73,12 @@ function isSetup(args: readonly string[]): boolean {
   return args.every((word) => word === '--yes')
 }
 
-const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+function isCommand(word: string): word is keyof typeof COMMANDS {
+  return Object.hasOwn(COMMANDS, word)
+}
 
-function describeProgram(terminal: Terminal): Command {
+/** Describes the command that the words begin with, or all of them: describing all takes longer than many commands. */
+function describeProgram(terminal: Terminal, [first = '']: readonly string[]): Command {
   const program = new Command(terminal.program.name)
     .description(
       'A tool registry for AI agents: every tool in one place, a few shown to the model, the rest found by search.',
@@ -92,7 +95,7 @@ function describeProgram(terminal: Terminal): Command {
       getErrHelpWidth: () => terminal.errors.columns || 80,
     })
     .addHelpText('after', () => terminal.help(HELP))
-  for (const describe of COMMANDS) {
+  for (const describe of isCommand(first) ? [COMMANDS[first]] : Object.values(COMMANDS)) {
     const command = describe(terminal)
     command.hook('preAction', () => {
       terminal.config = command.opts().config

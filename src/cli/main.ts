@@ -1,6 +1,13 @@
 #!/usr/bin/env node
-import { runCommandLine } from './command-line.ts'
-import { processTerminal } from './terminal.ts'
+import module from 'node:module'
+import { join } from 'node:path'
+
+keepCompiledCode()
+// Loaded only now: code that is loaded earlier is not kept.
+const [{ runCommandLine }, { processTerminal }] = await Promise.all([
+  import('./command-line.ts'),
+  import('./terminal.ts'),
+])
 
 let isWritten = true
 // Neither a reader that closes the pipe early (`| head`) nor a full disk must crash the command: it still stops its servers.
@@ -15,3 +22,14 @@ process.stderr.on('error', () => {})
 
 const exitCode = await runCommandLine(process.argv.slice(2), processTerminal())
 process.exitCode = isWritten ? exitCode : 1
+
+/**
+ * Has Node.js keep compiled code from run to run, where it can (from 22.1 on), since compiling takes longer than most commands.
+ * In the user's own folder: whoever can write to a shared one could have their code run here.
+ */
+function keepCompiledCode(): void {
+  const { XDG_CACHE_HOME, LOCALAPPDATA, HOME } = process.env
+  const folder = XDG_CACHE_HOME || LOCALAPPDATA || (HOME && join(HOME, '.cache'))
+  const enable: unknown = Reflect.get(module, 'enableCompileCache')
+  if (folder && typeof enable === 'function') enable(join(folder, 'toolcrib', 'compiled'))
+}

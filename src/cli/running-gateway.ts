@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -45,6 +46,8 @@ export class RunningGateway {
   }
 
   static async #at(path: string, signal?: AbortSignal): Promise<RunningGateway | undefined> {
+    // Pipes of Windows are not files.
+    if (process.platform !== 'win32' && !existsSync(path)) return undefined
     try {
       const report = await readJson<GatewayReport>(await send(path, 'GET', '/status', signal))
       return new RunningGateway(path, report)

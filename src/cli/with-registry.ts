@@ -110,7 +110,7 @@ export function missingLockfile(found: FoundConfig): string | undefined {
   return `${lockfile} for ${servers.join(', ')} does not exist, but --locked or require_lock requires it; ${step}`
 }
 
-/** Whether any lockfile exists; `found.lockfile` may also stand for a required one that is missing. */
+/** Whether any lockfile exists; `found.lockfile` may also name a required one that is missing. */
 export function hasLockfile({ locks }: FoundConfig): boolean {
   return locks.some(({ lockfile }) => lockfile !== undefined)
 }

@@ -113,7 +113,7 @@ describe('connecting a client', () => {
         const text = await readFile(path, 'utf8')
         for (const comment of before.toString().match(/(?:#|\/\/) [a-z ]+(?=\r?$)/gm) ?? [])
           if (!comment.includes('mine')) expect(text).toContain(comment)
-        // Nothing changes the second time, and the gateway is no server to import.
+        // Nothing changes the second time, and the gateway is not imported as a server.
         const again = await planConnect(client, { ...place(), door, known: servers })
         expect(again.after).toBe(again.before)
         expect((await known()).size).toBe(1)

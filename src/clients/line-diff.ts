@@ -1,4 +1,4 @@
-/** One line of a diff: kept, removed or added. `…` stands for lines that are left out. */
+/** One line of a diff: kept, removed or added. `…` marks lines that are left out. */
 export interface DiffLine {
   readonly kind: ' ' | '-' | '+' | '…'
   readonly text: string

@@ -103,7 +103,7 @@ describe('tools that run themselves', () => {
     expect(tools.call_tool?.needsApproval?.('no arguments')).toBe(false)
   })
 
-  it('wait for nothing unless they are told to, and refuse a misspelt option', async () => {
+  it('wait for nothing unless asked to, and refuse a misspelt option', async () => {
     const session = await open()
     expect(dialect.toExecutableTools(session).call_tool).not.toHaveProperty('needsApproval')
     const misspelt = { needApproval: () => true }

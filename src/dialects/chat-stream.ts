@@ -1,5 +1,6 @@
 import type OpenAI from 'openai'
 import { isRecord } from '../json.ts'
+import { ContentPieces, withoutOutputFields } from './chat-content.ts'
 import type { StreamReader } from './dialect.ts'
 import { ExtraFields } from './join-extra.ts'
 import { readArguments } from './wire-calls.ts'
@@ -10,7 +11,7 @@ type FinishReason = OpenAI.ChatCompletion.Choice['finish_reason']
 export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk, OpenAI.ChatCompletion> {
   #last: Record<string, unknown> = {}
   #usage: unknown
-  #content = ''
+  readonly #content = new ContentPieces()
   #refusal = ''
   #finishReason: unknown
   /** Fields that servers add, such as `reasoning_content` and `reasoning_details`. */
@@ -28,9 +29,8 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
     const choice: unknown = Array.isArray(chunk.choices) ? chunk.choices[0] : undefined
     if (!isRecord(choice)) return ''
     const delta = isRecord(choice.delta) ? choice.delta : {}
-    const { content, refusal, tool_calls, role: _, function_call: __, ...extra } = delta
-    const text = typeof content === 'string' ? content : ''
-    this.#content += text
+    const { content, refusal, tool_calls, role: _, function_call: __, ...extra } = withoutOutputFields(delta)
+    const text = this.#content.add(content)
     this.#refusal += typeof refusal === 'string' ? refusal : ''
     for (const call of Array.isArray(tool_calls) ? tool_calls : []) if (isRecord(call)) this.#addCall(call)
     this.#extra.add(extra)
@@ -55,7 +55,7 @@ export class ChatStreamReader implements StreamReader<OpenAI.ChatCompletionChunk
           message: {
             ...this.#extra.fields(),
             role: 'assistant',
-            content: this.#content === '' ? null : this.#content,
+            content: this.#content.content(),
             refusal: this.#refusal === '' ? null : this.#refusal,
             ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
           },

@@ -1,6 +1,7 @@
-import type { GenerateContentResponse, Part } from '@google/genai'
+import type { FunctionCall, GenerateContentResponse, Part } from '@google/genai'
 import { isRecord } from '../json.ts'
 import type { StreamReader } from './dialect.ts'
+import { PartialGeminiCall } from './gemini-call.ts'
 
 /** The part of a response that a dialect reads. */
 export type GeminiResponse = Pick<
@@ -8,16 +9,17 @@ export type GeminiResponse = Pick<
   'candidates' | 'promptFeedback' | 'usageMetadata' | 'responseId'
 >
 
-/** Assembles a response from its chunks. Calls arrive whole, so a cut stream never leaves a partial call. */
+/** Assembles a response from its chunks. Leaves out a call that did not arrive whole. */
 export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiResponse> {
   #last: GeminiResponse = {}
   readonly #parts: Part[] = []
+  #call: PartialGeminiCall | undefined
 
   add(chunk: GeminiResponse): string {
     if (!isRecord(chunk)) return ''
     const [candidate] = Array.isArray(chunk.candidates) ? chunk.candidates : []
     const parts = partsOf(candidate)
-    for (const part of parts) this.#join(part)
+    for (const part of parts) this.#addPart(part)
     this.#last = {
       ...this.#last,
       ...(chunk.responseId === undefined ? {} : { responseId: chunk.responseId }),
@@ -34,14 +36,45 @@ export class GeminiStreamReader implements StreamReader<GeminiResponse, GeminiRe
     return { ...this.#last, candidates: [{ ...this.#last.candidates[0], content }] }
   }
 
-  /** Text continues across chunks, except after a thought signature, which belongs to its own part. */
+  #addPart(part: Part): void {
+    const { functionCall } = part
+    if (!functionCall || functionCall.name || !this.#call) {
+      this.#call?.breakOff()
+      this.#endCall()
+    }
+    if (!functionCall || !(this.#call || isPartial(functionCall))) {
+      this.#join(part)
+      return
+    }
+    this.#call ??= new PartialGeminiCall(part, functionCall)
+    this.#call.add(part)
+    if (functionCall.willContinue !== true) this.#endCall()
+  }
+
+  #endCall(): void {
+    if (this.#call) this.#parts.push(this.#call.toPart())
+    this.#call = undefined
+  }
+
+  /** Text continues across chunks, but Gemini accepts a signature only on the part that it came with. */
   #join(part: Part): void {
     const last = this.#parts.at(-1)
-    if (last?.text === undefined || part.text === undefined) this.#parts.push(part)
-    else if (last.thought === part.thought && last.thoughtSignature === undefined)
-      this.#parts[this.#parts.length - 1] = { ...last, ...part, text: last.text + part.text }
-    else if (part.text !== '' || part.thoughtSignature !== undefined) this.#parts.push(part)
+    const isContinued = isPlainText(last) && isPlainText(part) && last.thought === part.thought
+    if (isContinued) this.#parts[this.#parts.length - 1] = { ...last, ...part, text: last.text + part.text }
+    else if (!isPlainText(part) || part.text !== '' || !isText(last)) this.#parts.push(part)
   }
+}
+
+function isPartial({ partialArgs, willContinue }: FunctionCall): boolean {
+  return willContinue === true || partialArgs !== undefined
+}
+
+function isText(part: Part | undefined): part is Part & { text: string } {
+  return part?.text !== undefined
+}
+
+function isPlainText(part: Part | undefined): part is Part & { text: string } {
+  return isText(part) && part.thoughtSignature === undefined
 }
 
 /** The readable parts of a candidate; parts with invalid text are left out. */

@@ -1,4 +1,10 @@
-import { BlockedReason, FinishReason } from '@google/genai'
+import {
+  BlockedReason,
+  FinishReason,
+  type GenerateContentResponse,
+  type Part,
+  type PartialArg,
+} from '@google/genai'
 import { describe, expect, it } from 'vitest'
 import { checkGeminiRequest } from '../../test/dialects/wire-server/check-gemini.ts'
 import { geminiVoice } from '../../test/dialects/wire-server/voices/gemini.ts'
@@ -38,6 +44,43 @@ describe('gemini', () => {
     const response = geminiVoice.respond({ thinking: 'Hm.', calls: [{ id: 'a', name: 'ping', args: '{}' }] })
     const [reply] = dialect.toMessages(response, [], SURFACE)
     expect(reply?.parts).toEqual(response.candidates?.[0]?.content?.parts)
+  })
+
+  it('replays a signature on the part that it came with', () => {
+    const parts = [{ text: 'Hel' }, { text: 'lo.' }, { text: '', thoughtSignature: 'c2ln' }]
+    const [reply] = dialect.toMessages(streamed(...parts), [], SURFACE)
+    expect(reply?.parts).toEqual([{ text: 'Hello.' }, { text: '', thoughtSignature: 'c2ln' }])
+  })
+
+  it('assembles arguments that arrive in pieces', () => {
+    const piece = (...partialArgs: PartialArg[]): Part => ({
+      functionCall: { partialArgs, willContinue: true },
+    })
+    const opening = { functionCall: { id: 'a', name: 'ping', willContinue: true }, thoughtSignature: 'c2ln' }
+    const pieces = [
+      piece({ jsonPath: '$.city', stringValue: 'Ber', willContinue: true }),
+      piece({ jsonPath: '$.city', stringValue: 'gen' }, { jsonPath: '$.stops[0].day', numberValue: 2 }),
+      piece({ jsonPath: "$.stops[0]['is it']", boolValue: false }),
+      piece({ jsonPath: '$.stops[1]', nullValue: 'NULL_VALUE' }),
+    ]
+    const args = { city: 'Bergen', stops: [{ day: 2, 'is it': false }, null] }
+    const whole = streamed(opening, ...pieces, { functionCall: {} })
+    expect(dialect.toReply(whole, SURFACE)).toMatchObject({ calls: [{ name: 'ping', args }], unrunnable: [] })
+    expect(dialect.toMessages(whole, [], SURFACE)[0]?.parts).toEqual([
+      { functionCall: { id: 'a', name: 'ping', args }, thoughtSignature: 'c2ln' },
+    ])
+    // Nothing runs with a part of its arguments.
+    expect(dialect.toReply(streamed(opening, ...pieces), SURFACE).calls).toEqual([])
+    const lost = piece({ jsonPath: '$.stops[7]', numberValue: 1 })
+    for (const broken of [
+      streamed(opening, ...pieces, { text: 'Hm.' }),
+      streamed(opening, lost, { functionCall: {} }),
+      streamed(opening, piece({ jsonPath: 'city', numberValue: 1 }), { functionCall: {} }),
+    ])
+      expect(dialect.toReply(broken, SURFACE)).toMatchObject({
+        calls: [],
+        unrunnable: [{ result: { error: expect.stringContaining('a piece of the arguments is missing') } }],
+      })
   })
 
   it('lets the model retry after a malformed call', () => {
@@ -144,3 +187,11 @@ describe('gemini', () => {
     ])
   })
 })
+
+function streamed(...parts: readonly Part[]) {
+  const reader = dialect.openStream()
+  for (const part of parts)
+    reader.add({ candidates: [{ content: { role: 'model', parts: [part] } }] } as GenerateContentResponse)
+  reader.add({ candidates: [{ finishReason: FinishReason.STOP }] } as GenerateContentResponse)
+  return reader.response()
+}

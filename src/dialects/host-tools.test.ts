@@ -1,4 +1,5 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import type OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
 import { checkAnthropicRequest } from '../../test/dialects/wire-server/check-anthropic.ts'
 import { checkResponsesRequest } from '../../test/dialects/wire-server/check-responses.ts'
@@ -124,6 +125,26 @@ describe("the host's own tools", () => {
     )
   })
 
+  it('may search themselves on Responses, which gives their searches no ids', () => {
+    const dialect = openaiResponses()
+    const search = { execution: 'server', call_id: null, status: 'completed' }
+    const output = [
+      { type: 'tool_search_call', id: 'tsc_1', arguments: { paths: ['crm'] }, ...search },
+      { type: 'tool_search_output', id: 'tso_1', tools: [], ...search },
+    ]
+    const response = { ...responsesVoice.respond({}), output } as unknown as OpenAI.Responses.Response
+    const said = dialect.toMessages(response, [], PINGED)
+    const messages = [dialect.userMessage('hello'), ...said, dialect.userMessage('again'), ...said]
+    const hostTools: OpenAI.Responses.Tool[] = [{ type: 'tool_search' }]
+    expect(dialect.toRequest({ surface: PINGED, messages, hostTools }).input).toEqual(messages)
+  })
+
+  it('are a clear error where they take the place of the search that the session needs, on Responses', () => {
+    const hostTools: OpenAI.Responses.Tool[] = [{ type: 'tool_search' }]
+    const request = () => openaiResponses().toRequest({ surface: SURFACE, messages: [], hostTools })
+    expect(request).toThrow('open the session with strategy "dispatch"')
+  })
+
   it('join those of a turn', async () => {
     const registry = new ToolRegistry()
     registry.registerFunction(function ping() {}, { description: 'Answers.' })
@@ -225,25 +246,45 @@ describe('programs of the model', () => {
     ])
   })
 
-  it('that the provider has paused are continued unchanged, on Anthropic', () => {
+  const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} } as const
+  const found = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] } as const
+  const answerOf = (stop_reason: Anthropic.StopReason | null, ...content: readonly object[]) =>
+    ({ ...anthropicVoice.respond({ text: 'x' }), stop_reason, content }) as unknown as Anthropic.Message
+
+  it.each([
+    ['in a call', [{ type: 'text', text: 'Let me look.' }, search]],
+    ['after its result', [search, found]],
+  ])('that the provider has paused are continued unchanged, on Anthropic: %s', (_where, content) => {
     const dialect = anthropic()
-    const response = anthropicVoice.respond({ text: 'Let me look.' })
-    const paused: Anthropic.Message = {
-      ...response,
-      stop_reason: 'pause_turn',
-      content: [
-        ...response.content,
-        {
-          type: 'server_tool_use',
-          id: 'srvtoolu_1',
-          name: 'web_search',
-          input: {},
-          caller: { type: 'direct' },
-        },
-      ],
-    }
+    const paused = answerOf('pause_turn', ...content)
     expect(dialect.toReply(paused, SURFACE).stop).toBe('paused')
     const messages = [dialect.userMessage('hello'), ...dialect.toMessages(paused, [], SURFACE)]
+    const request = dialect.toRequest({ surface: SURFACE, messages })
+    expect(request.messages).toEqual(messages)
+    expect(checkAnthropicRequest({ ...request })).toBeUndefined()
+  })
+
+  it.each([
+    ['and said nothing', [], 4],
+    ['and had spoken', [{ type: 'text', text: 'Let me look.' }], 5],
+    ['and was thinking', [{ type: 'thinking', thinking: 'Hm.', signature: 'c2ln' }], 4],
+  ])('that were interrupted are not sent again, on Anthropic: %s', (_how, said, count) => {
+    const dialect = anthropic()
+    const interrupted = dialect.toMessages(answerOf(null, ...said, search), [], SURFACE)
+    const late = dialect.toMessages(answerOf('end_turn', found, { type: 'text', text: 'Done.' }), [], SURFACE)
+    const messages = [dialect.userMessage('hello'), ...interrupted, dialect.userMessage('stop'), ...late]
+    const request = dialect.toRequest({ surface: SURFACE, messages })
+    expect(checkAnthropicRequest({ ...request })).toBeUndefined()
+    expect(JSON.stringify(request.messages)).not.toContain('srvtoolu_1')
+    expect(request.messages).toHaveLength(count)
+  })
+
+  it('that wait for a call of their own code are kept, on Anthropic', () => {
+    const dialect = anthropic()
+    const caller = { type: 'code_execution_20260120', tool_id: 'srvtoolu_1' }
+    const call = { type: 'tool_use', id: 'c', name: 'ping', input: {}, caller }
+    const waiting = dialect.toMessages(answerOf('tool_use', search, call), [], SURFACE)
+    const messages = [dialect.userMessage('hello'), ...waiting]
     expect(dialect.toRequest({ surface: SURFACE, messages }).messages).toEqual(messages)
   })
 })

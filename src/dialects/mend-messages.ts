@@ -3,22 +3,25 @@ import { isRecord } from '../json.ts'
 import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
 
 /**
- * Repairs a history for the Messages API: call ids are unique, references point to defined tools, the last message is
- * the user's, and messages have no field that only this package knows. Messages that need no change are passed on as they are.
+ * Repairs a history for the Messages API: call ids are unique, references point to defined tools, the provider's own calls
+ * have results, the last message is the user's, and messages have no field that only this package knows. Messages that need
+ * no change are passed on as they are.
  */
 export function mendMessages(
   messages: readonly Anthropic.MessageParam[],
   { known, declared }: { readonly known: ReadonlySet<string>; readonly declared: ReadonlySet<string> },
 ): Anthropic.MessageParam[] {
   const ids = new CallIds()
-  const added = new Set<unknown>(declared)
-  const mended = messages.map(withoutContainer).flatMap((message): Anthropic.MessageParam[] => {
-    if (typeof message.content === 'string') return [message]
-    if (message.role === 'system') return withNewAdditions(message, added)
-    const content = message.content.map((block) => mendReferences(withOwnId(block, ids), known))
-    const isSame = content.every((block, index) => block === message.content[index])
-    return [isSame ? message : { ...message, content }]
-  })
+  const added = new Set<unknown>()
+  const mended = withoutAbandoned(messages.map(withoutContainer)).flatMap(
+    (message): Anthropic.MessageParam[] => {
+      if (typeof message.content === 'string') return [message]
+      if (message.role === 'system') return withNewAdditions(message, declared, added)
+      const content = message.content.map((block) => mendReferences(withOwnId(block, ids), known))
+      const isSame = content.every((block, index) => block === message.content[index])
+      return [isSame ? message : { ...message, content }]
+    },
+  )
   return withUserTurns(mended, isFinished, { role: 'user', content: GO_ON })
 }
 
@@ -41,13 +44,14 @@ function withOwnId(block: Anthropic.ContentBlockParam, ids: CallIds): Anthropic.
 /** Defines a tool that was found twice, or that `tools` has, only once: the API rejects a second definition of a name. */
 function withNewAdditions(
   message: Anthropic.SystemMessageParam,
+  declared: ReadonlySet<unknown>,
   added: Set<unknown>,
 ): Anthropic.MessageParam[] {
   const blocks = Array.isArray(message.content) ? message.content : []
   const content = blocks.filter((block) => {
     const name = addedName(block)
     if (name === undefined) return true
-    const isNew = !added.has(name)
+    const isNew = !declared.has(name) && !added.has(name)
     added.add(name)
     return isNew
   })
@@ -77,10 +81,51 @@ function mendReferences(
   return { ...block, content: `No longer available: ${gone.join(', ')}. Search again for what you need.` }
 }
 
+/**
+ * Removes calls of the provider's own tools that an interrupted answer left without a result. The API accepts them only
+ * while the model's turn continues: at the end, or with results of calls that code has made.
+ */
+function withoutAbandoned(messages: readonly Anthropic.MessageParam[]): Anthropic.MessageParam[] {
+  const abandoned = new Set<string>()
+  return messages.flatMap((message, index) => {
+    const { role, content } = message
+    if (role !== 'assistant' || typeof content === 'string') return [message]
+    if (isFollowedByUser(messages[index + 1])) for (const id of openUses(content)) abandoned.add(id)
+    const kept = content.filter((block) => !abandoned.has(hostCallId(block) ?? ''))
+    if (kept.length === content.length) return [message]
+    const last = kept.findLastIndex(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
+    return last < 0 ? [] : [{ ...message, content: kept.slice(0, last + 1) }]
+  })
+}
+
+function isFollowedByUser(next: Anthropic.MessageParam | undefined): boolean {
+  if (next?.role !== 'user') return false
+  return typeof next.content === 'string' || !next.content.some(({ type }) => type === 'tool_result')
+}
+
+/** The id of the provider's own call that a block makes or answers. */
+function hostCallId(block: Anthropic.ContentBlockParam): string | undefined {
+  if (isHostUse(block)) return block.id
+  return block.type !== 'tool_result' && 'tool_use_id' in block ? block.tool_use_id : undefined
+}
+
+/** Calls of provider tools: `server_tool_use`, and `mcp_tool_use` of its beta. */
+function isHostUse(
+  block: Anthropic.ContentBlockParam,
+): block is Anthropic.ContentBlockParam & { readonly id: string } {
+  return block.type !== 'tool_use' && block.type.endsWith('tool_use') && 'id' in block
+}
+
+function openUses(content: readonly Anthropic.ContentBlockParam[]): readonly string[] {
+  const answered = new Set(content.flatMap((block) => ('tool_use_id' in block ? [block.tool_use_id] : [])))
+  return content.filter(isHostUse).flatMap(({ id }) => (answered.has(id) ? [] : [id]))
+}
+
 /** Whether the model's message is complete; one that waits for the provider's own tools continues unchanged. */
 function isFinished({ role, content }: Anthropic.MessageParam): boolean {
   if (role !== 'assistant') return false
   if (typeof content === 'string') return true
-  const answered = new Set(content.flatMap((block) => ('tool_use_id' in block ? [block.tool_use_id] : [])))
-  return !content.some((block) => block.type === 'server_tool_use' && !answered.has(block.id))
+  const last = content.at(-1)
+  const endsInResult = last !== undefined && !isHostUse(last) && hostCallId(last) !== undefined
+  return !endsInResult && openUses(content).length === 0
 }

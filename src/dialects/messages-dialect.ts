@@ -23,7 +23,7 @@ import {
   uniqueIds,
   type WireCall,
 } from './wire-calls.ts'
-import type { ToolLimits, WireTool, WireTools } from './wire-tools.ts'
+import type { ToolLimits, WireTools } from './wire-tools.ts'
 
 export type { MessagesCallers } from './messages-tools.ts'
 
@@ -68,20 +68,25 @@ export function messagesDialect(options: MessagesDialectOptions): MessagesDialec
   const { cache, hasRequestMark, allowedCallers = {}, inlineTools = false, ...form } = options
   const cacheControl: Anthropic.CacheControlEphemeral | undefined =
     cache === false ? undefined : { type: 'ephemeral', ...(cache === '1h' ? { ttl: '1h' } : {}) }
+  const known = new WeakMap<WireTools, MessagesTools>()
+  const toolsOf = (wire: WireTools): MessagesTools => {
+    const tools = known.get(wire) ?? new MessagesTools(wire, allowedCallers, inlineTools)
+    known.set(wire, tools)
+    return tools
+  }
   return makeDialect({
     ...form,
     toRequest: (input, tools) => {
       const container = input.messages.map(containerOf).findLast((id) => id !== undefined)
       return {
-        ...toRequest(input, new MessagesTools(tools, allowedCallers, inlineTools), cacheControl),
+        ...toRequest(input, toolsOf(tools), cacheControl),
         ...(cacheControl && hasRequestMark ? { cache_control: cacheControl } : {}),
         ...(container === undefined ? {} : { container }),
       }
     },
     toReply,
     toMessages: (response, results, tools) => {
-      const own = new MessagesTools(tools, allowedCallers, inlineTools)
-      const [reply, ...answers] = toMessages(response, results, own)
+      const [reply, ...answers] = toMessages(response, results, toolsOf(tools))
       if (reply === undefined) return []
       return [withContainer(reply, response.container?.id), ...answers]
     },
@@ -96,7 +101,7 @@ function toRequest(
   cacheControl: Anthropic.CacheControlEphemeral | undefined,
 ): MessagesRequest {
   const { hostTools = [] } = input
-  const { shown, deferred } = tools.wire
+  const { shown } = tools.wire
   tools.wire.checkHostNames(hostTools.map((tool) => ('name' in tool ? tool.name : undefined)))
   tools.wire.checkCount(hostTools.length + shown.length + tools.declared.length + tools.inline.size)
   const system = systemText(input)
@@ -107,18 +112,11 @@ function toRequest(
       ...hostTools,
       // The breakpoint follows the constant part: the system prompt, or else the last constant tool.
       ...shown.map((tool) => ({ ...tools.toTool(tool), ...(tool.name === marked ? mark : {}) })),
-      ...tools.declared.map((tool) => ({ ...tools.toTool(tool), defer_loading: true })),
+      ...tools.declared.map((tool) => tools.toDeferredTool(tool)),
     ],
     ...(system === '' ? {} : { system: [{ type: 'text', text: system, ...mark }] }),
-    messages: mendMessages(input.messages, {
-      known: namesOf([...shown, ...deferred]),
-      declared: namesOf([...shown, ...tools.declared]),
-    }),
+    messages: mendMessages(input.messages, { known: tools.knownNames, declared: tools.declaredNames }),
   }
-}
-
-function namesOf(tools: readonly WireTool[]): ReadonlySet<string> {
-  return new Set(tools.map(({ name }) => name))
 }
 
 /** The last tool that activation never appends to; moving the breakpoint would change the bytes around it. */

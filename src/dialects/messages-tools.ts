@@ -7,13 +7,20 @@ import type { WireTool, WireTools } from './wire-tools.ts'
 /** Who may call a tool: the model, code it runs, or both. By registered name. */
 export type MessagesCallers = Readonly<Record<string, NonNullable<Anthropic.Tool['allowed_callers']>>>
 
-/** A surface's tools in the format of the Messages API. */
+/** A surface's tools in the format of the Messages API. With thousands of tools, what requests share is computed once. */
 export class MessagesTools {
   readonly wire: WireTools
   /** Late tools that are defined in the messages once found, so that `tools` never changes. */
   readonly inline: ReadonlyMap<string, WireTool>
   /** Late tools that are called through `call_tool`, so that `tools` never changes. */
   readonly dispatched: ReadonlySet<string>
+  /** The deferred tools that `tools` declares. */
+  readonly declared: readonly WireTool[]
+  /** The names that `tools` declares. */
+  readonly declaredNames: ReadonlySet<string>
+  /** The names of all tools that a message may refer to. */
+  readonly knownNames: ReadonlySet<string>
+  readonly #deferredNames: ReadonlySet<string>
   readonly #callers: ReadonlyMap<string, NonNullable<Anthropic.Tool['allowed_callers']>>
 
   constructor(wire: WireTools, allowedCallers: MessagesCallers, inlineTools: boolean) {
@@ -22,32 +29,33 @@ export class MessagesTools {
     // Without `call_tool` (a policy may deny it) late tools can only be declared.
     const isDispatched = !inlineTools && wire.shown.some(({ name }) => name === 'call_tool')
     this.dispatched = new Set((isDispatched ? wire.late : []).map(({ name }) => name))
+    this.declared = wire.deferred.filter(({ name }) => !this.inline.has(name) && !this.dispatched.has(name))
+    this.declaredNames = namesOf([...wire.shown, ...this.declared])
+    this.knownNames = namesOf([...wire.shown, ...wire.deferred])
+    this.#deferredNames = namesOf(wire.deferred)
     this.#callers = new Map(
       Object.entries(allowedCallers).map(([name, callers]) => [wire.toWireName(name), callers]),
     )
   }
 
-  /** The deferred tools that `tools` declares. */
-  get declared(): readonly WireTool[] {
-    return this.wire.deferred.filter(({ name }) => !this.inline.has(name) && !this.dispatched.has(name))
-  }
-
   toTool({ name, description, parameters }: WireTool): Anthropic.Tool {
     const callers = this.#callers.get(name)
-    return {
-      name,
-      description,
-      input_schema: parameters,
-      ...(callers === undefined ? {} : { allowed_callers: callers }),
-    }
+    const tool: Anthropic.Tool = { name, description, input_schema: parameters }
+    if (callers !== undefined) tool.allowed_callers = callers
+    return tool
+  }
+
+  toDeferredTool(tool: WireTool): Anthropic.Tool {
+    const deferred = this.toTool(tool)
+    deferred.defer_loading = true
+    return deferred
   }
 
   /** The wire names of the deferred tools that a search found, without duplicates. */
   foundIn({ name, result }: CallResult): readonly string[] {
     if (!result.ok || !this.wire.isSearch(name)) return []
-    const deferred = new Set(this.wire.deferred.map((tool) => tool.name))
     const found = readSearchAnswer(result.structured).activated.map((tool) => this.wire.toWireName(tool))
-    return [...new Set(found)].filter((tool) => deferred.has(tool))
+    return [...new Set(found)].filter((tool) => this.#deferredNames.has(tool))
   }
 
   /** What a search says of tools that are called through `call_tool`; `''` if it found none. */
@@ -74,4 +82,8 @@ export class MessagesTools {
     // A beta feature that the stable API's types lack.
     return { role: 'system', content } as unknown as Anthropic.MessageParam
   }
+}
+
+function namesOf(tools: readonly WireTool[]): ReadonlySet<string> {
+  return new Set(tools.map(({ name }) => name))
 }

@@ -335,6 +335,19 @@ describe.skipIf(!real)('the whole real catalogue', () => {
   })
 })
 
+describe('an answer of the Responses API whose message has no status', () => {
+  it('is replayed without the reasoning that led to it, as a partial one is', () => {
+    const surface: Surface = { tools: [], deferredCount: 0, strategy: 'native', fingerprint: 'x' }
+    const response = responsesVoice.respond({ thinking: 'Hm.', text: 'Yes.' })
+    const output = response.output.map(({ ...item }) => {
+      if (item.type === 'message') Object.assign(item, { status: undefined })
+      return item
+    })
+    const messages = openaiResponses().toMessages({ ...response, output }, [], surface)
+    expect(messages).toEqual([{ role: 'assistant', content: 'Yes.' }])
+  })
+})
+
 describe('an answer of the Responses API that ended between two items', () => {
   const dialect = openaiResponses()
   const surface: Surface = { tools: [], deferredCount: 0, strategy: 'native', fingerprint: 'x' }
@@ -348,7 +361,7 @@ describe('an answer of the Responses API that ended between two items', () => {
     ['max_messages', 'length'],
     ['steered', 'paused'],
     ['something_new', 'cut'],
-  ])('is not cut off: %s stands for %s', (reason, stop) => {
+  ])('is not cut off: %s means %s', (reason, stop) => {
     expect(ended(reason).stop).toBe(stop)
   })
 

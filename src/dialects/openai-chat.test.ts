@@ -167,6 +167,47 @@ describe('servers that deviate from Chat Completions', () => {
     expect(roles([...said, ...said])).toEqual(['assistant', 'user', 'assistant', 'user'])
   })
 
+  it('get words of the model between results and the user', () => {
+    const called = dialect.toMessages(
+      chatVoice.respond({ calls: [{ id: 'a', name: 'ping', args: '{}' }] }),
+      [],
+      SURFACE,
+    )
+    const { messages } = dialect.toRequest({
+      surface: SURFACE,
+      messages: [dialect.userMessage('hi'), ...called, dialect.userMessage('stop this')],
+    })
+    expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant', 'user'])
+    expect(messages[3]?.content).not.toBe('')
+  })
+
+  it('may send thoughts and words as a list, whole or in pieces', () => {
+    const thought = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
+    const whole = chatVoice.respond({ text: 'x' })
+    const content = [thought('Hm.'), { type: 'text', text: 'Yes.' }]
+    Object.assign(whole.choices[0]?.message ?? {}, { content })
+    expect(dialect.toReply(whole, SURFACE)).toMatchObject({ text: 'Yes.', stop: 'done' })
+    expect(dialect.toMessages(whole, [], SURFACE)).toEqual([{ role: 'assistant', content }])
+
+    const pieces = [[thought('H')], [thought('m.')], [{ type: 'text', text: 'Y' }], 'es', '.']
+    const reader = dialect.openStream()
+    const words = pieces.map((piece) => reader.add(chunk({ content: piece } as unknown as Delta)))
+    reader.add(chunk({}, 'stop'))
+    expect(words).toEqual(['', '', 'Y', 'es', '.'])
+    expect(dialect.toReply(reader.response(), SURFACE).text).toBe('Yes.')
+    expect(dialect.toMessages(reader.response(), [], SURFACE)).toEqual([{ role: 'assistant', content }])
+  })
+
+  it('do not get back fields that they only send', () => {
+    const channel = { channel: 'analysis' }
+    const message = replay(
+      chunk({ reasoning: 'H', ...channel } as Delta),
+      chunk({ reasoning: 'm.', ...channel } as Delta),
+      chunk({ content: 'Yes.' }, 'stop'),
+    )
+    expect(message).toEqual({ role: 'assistant', content: 'Yes.', reasoning: 'Hm.' })
+  })
+
   it('may report "stop" although there are calls', () => {
     const reply = read(
       call({ index: 0, id: 'a', function: { name: 'ping', arguments: '{}' } }),

@@ -5,10 +5,11 @@ import type { Reply, Stop } from '../reply.ts'
 import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
 import type { CallResult } from '../tool.ts'
 import { NO_USAGE, type Usage } from '../usage.ts'
+import { hasContent, textOfContent, withoutOutputFields } from './chat-content.ts'
 import { ChatStreamReader } from './chat-stream.ts'
 import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { makeDialect } from './make-dialect.ts'
-import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
+import { mendChat } from './mend-chat.ts'
 import { readCount, readText } from './read-value.ts'
 import { isImage, resultParts } from './result-parts.ts'
 import {
@@ -93,7 +94,7 @@ function toRequest(
   return {
     messages: [
       ...(system === '' ? [] : [{ role: 'system', content: system } as const]),
-      ...withUserTurns(withOwnIds(input.messages), ({ role }) => role === 'assistant', userMessage(GO_ON)),
+      ...mendChat(input.messages),
     ],
     ...(tools.length === 0 ? {} : { tools }),
   }
@@ -103,30 +104,13 @@ function userMessage(text: string): Message {
   return { role: 'user', content: text }
 }
 
-function withOwnIds(messages: readonly Message[]): Message[] {
-  const ids = new CallIds()
-  return messages.map((message) => {
-    if (message.role === 'tool') {
-      const id = ids.ofResult(message.tool_call_id)
-      return id === message.tool_call_id ? message : { ...message, tool_call_id: id }
-    }
-    if (message.role !== 'assistant' || !message.tool_calls) return message
-    const calls = message.tool_calls.map((call) => {
-      const id = ids.ofCall(call.id)
-      return id === call.id ? call : { ...call, id }
-    })
-    const isSame = calls.every((call, index) => call === message.tool_calls?.[index])
-    return isSame ? message : { ...message, tool_calls: calls }
-  })
-}
-
 function toReply(response: OpenAI.ChatCompletion, tools: WireTools): Reply {
   const choice = choiceOf(response)
   const { calls, unrunnable } = readCalls(wireCallsOf(response), tools)
   const error = errorOf(response)
   const refusal = choice?.message.refusal
   return {
-    text: readText(choice?.message.content),
+    text: textOfContent(choice?.message.content),
     calls,
     unrunnable,
     stop: error ? 'cut' : stopOf(choice, calls.length + unrunnable.length > 0),
@@ -204,8 +188,7 @@ function toMessages(
 /** The answer as received, including reasoning, with calls that can be sent back. */
 function replay(choice: OpenAI.ChatCompletion.Choice, wireCalls: readonly WireCall[]): AssistantMessage[] {
   const { tool_calls: _, annotations: __, ...rest } = choice.message
-  const hasContent = readText(rest.content) !== ''
-  if (wireCalls.length === 0) return hasContent ? [toAssistant(rest)] : []
+  if (wireCalls.length === 0) return hasContent(rest.content) ? [toAssistant(rest)] : []
   const sent = toolCallsOf(choice)
   const calls = wireCalls.map(({ id, wireName, args }, index) => {
     const call = sent[index]
@@ -226,11 +209,11 @@ function replay(choice: OpenAI.ChatCompletion.Choice, wireCalls: readonly WireCa
 function toAssistant(
   message: Omit<OpenAI.ChatCompletionMessage, 'tool_calls' | 'annotations'>,
 ): AssistantMessage {
-  const { audio, function_call: _, refusal: __, content, ...rest } = message
+  const { audio, function_call: _, refusal: __, content, ...rest } = withoutOutputFields(message)
   return {
     ...rest,
     role: 'assistant',
-    content: readText(content) === '' ? null : content,
+    content: hasContent(content) ? content : null,
     ...(isRecord(audio) && typeof audio.id === 'string' ? { audio: { id: audio.id } } : {}),
   }
 }

@@ -96,7 +96,7 @@ function toRequest(
     shown: new Set(shown.map(({ name }) => name)),
     namespaces: toNamespaces(deferred),
   })
-  tools.wire.checkHostNames(hostTools.map((tool) => (tool.type === 'function' ? tool.name : undefined)))
+  tools.checkHostTools(hostTools)
   tools.wire.checkCount(hostTools.length + shown.length + mended.missing.length)
   return {
     tools: [
@@ -120,6 +120,8 @@ function boundedKey(cacheKey: string): string {
 function withOwnIds(items: readonly Item[]): Item[] {
   const ids = new CallIds()
   return items.map((item) => {
+    // The provider's own searches have no id.
+    if ('execution' in item && item.execution === 'server') return item
     if (item.type === 'function_call' || item.type === 'tool_search_call')
       return withCallId(item, ids.ofCall(item.call_id ?? ''))
     if (item.type === 'function_call_output' || item.type === 'tool_search_output')
@@ -196,7 +198,7 @@ function toMessages(
   let next = 0
   const replayed = withoutLoneReasoning(itemsOf(response)).flatMap((item): Item[] => {
     // A partial message was never stored under its id.
-    if (item.type === 'message' && (item.status !== 'completed' || !Array.isArray(item.content))) {
+    if (item.type === 'message' && !isWhole(item)) {
       const words = readableParts(item.content).map(wordsOf).join('')
       return words === '' ? [] : [{ role: 'assistant', content: words }]
     }
@@ -244,6 +246,7 @@ function withoutLoneReasoning(output: readonly OutputItem[]): readonly OutputIte
 }
 
 function isWhole(item: OutputItem): boolean {
+  if (item.type === 'message') return item.status === 'completed' && Array.isArray(item.content)
   return !('status' in item) || (item.status !== 'incomplete' && item.status !== 'in_progress')
 }
 

@@ -1,4 +1,5 @@
 import type OpenAI from 'openai'
+import { ToolcribError } from '../errors.ts'
 import type { Namespace } from './namespaces.ts'
 import type { WireTool, WireTools } from './wire-tools.ts'
 
@@ -17,10 +18,18 @@ export class ResponsesTools {
     )
   }
 
+  /** Throws `config-invalid` if one of the host's tools is one of the session's: the API rejects such a request. */
+  checkHostTools(hostTools: readonly OpenAI.Responses.Tool[]): void {
+    this.wire.checkHostNames(hostTools.map((tool) => (tool.type === 'function' ? tool.name : undefined)))
+    if (!this.wire.shown.some((tool) => this.#isNativeSearch(tool))) return
+    if (hostTools.every(({ type }) => type !== 'tool_search')) return
+    const problem = 'the session uses the tool search of the Responses API itself'
+    const step = 'leave out the host\'s tool_search, or open the session with strategy "dispatch"'
+    throw new ToolcribError('config-invalid', `${problem}; ${step}`)
+  }
+
   toTool(tool: WireTool): OpenAI.Responses.Tool {
-    // Only deferred tools need the provider's own search; otherwise the search tool is an ordinary function.
-    const isNativeSearch = this.wire.deferred.length > 0 && this.wire.isSearch(tool.name)
-    if (!isNativeSearch) return this.#toFunction(tool)
+    if (!this.#isNativeSearch(tool)) return this.#toFunction(tool)
     const { description, parameters } = tool
     return { type: 'tool_search', execution: 'client', description, parameters }
   }
@@ -32,6 +41,11 @@ export class ResponsesTools {
       description,
       tools: tools.map((tool) => ({ ...this.#toFunction(tool), defer_loading: true })),
     }
+  }
+
+  /** Only deferred tools need the provider's own search; otherwise the search tool is an ordinary function. */
+  #isNativeSearch({ name }: WireTool): boolean {
+    return this.wire.deferred.length > 0 && this.wire.isSearch(name)
   }
 
   #toFunction({ name, description, parameters }: WireTool): OpenAI.Responses.FunctionTool {

@@ -130,6 +130,7 @@ export class WireTools {
 
   /** Throws `config-invalid` if one of the host's tools has the name of one of the session's: providers reject such a request. */
   checkHostNames(names: readonly (string | undefined)[]): void {
+    if (names.length === 0) return
     const own = new Set([...this.shown, ...this.deferred].map(({ name }) => name))
     for (const late of this.late) own.delete(late.name)
     const taken = names.find((name) => name !== undefined && own.has(name))

@@ -10,6 +10,11 @@ export interface AccessHeaders {
   readonly authorization: string | undefined
 }
 
+interface KnownToken {
+  readonly digest: Buffer
+  readonly principal: Principal
+}
+
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 /** Everybody, where no token is asked for. */
@@ -22,7 +27,7 @@ const ANYONE: Principal = { id: 'anyone', name: 'anyone', profile: undefined, pr
 export class Access {
   readonly #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
-  readonly #known: readonly { readonly digest: Buffer; readonly principal: Principal }[]
+  #known: readonly KnownToken[]
   /** Set where tokens are those of an OAuth issuer. */
   readonly #oauth: OAuthResource | undefined
 
@@ -37,6 +42,17 @@ export class Access {
     this.#origins = new Set(origins.map((origin) => origin.toLowerCase()))
     this.#known = tokens.map(knownToken)
     this.#oauth = oauth && new OAuthResource(oauth, now)
+  }
+
+  /** Accepts these tokens from now on, and no others. */
+  replaceTokens(tokens: readonly GatewayToken[]): void {
+    this.#known = tokens.map(knownToken)
+  }
+
+  /** Whether a token that was accepted still is, for the same profile. Always true of tokens of an OAuth issuer, which expire. */
+  stillAccepts({ id, profile }: Principal): boolean {
+    if (this.#oauth || this.#known.length === 0) return true
+    return this.#known.some(({ principal }) => principal.id === id && principal.profile === profile)
   }
 
   /** Who sent the request, or the response that refuses it: 403 for a foreign host or origin, 401 without a token. */
@@ -100,7 +116,7 @@ function hostnameOf(host: string): string | undefined {
   return name
 }
 
-function knownToken({ token, profile, name }: GatewayToken, index: number) {
+function knownToken({ token, profile, name }: GatewayToken, index: number): KnownToken {
   const digest = digestOf(token)
   const id = digest.toString('hex').slice(0, 32)
   const profiles = profile === undefined ? undefined : [profile]

@@ -2,6 +2,7 @@ import type { ClientLine, Json } from './client-line.ts'
 import type { ClientLoad } from './load-limits.ts'
 import type { Offers } from './offers.ts'
 import { RpcError } from './rpc-error.ts'
+import type { Tasks } from './tasks.ts'
 import type { CallScene, ToolCalls } from './tool-calls.ts'
 import type { ToolList } from './tool-list.ts'
 
@@ -13,8 +14,10 @@ export class ClientRequests {
   readonly #calls: ToolCalls
   readonly #offers: Offers
   readonly #load: ClientLoad
+  readonly #tasks: Tasks
 
-  constructor(tools: ToolList, calls: ToolCalls, offers: Offers, load: ClientLoad) {
+  constructor(tools: ToolList, calls: ToolCalls, offers: Offers, tasks: Tasks, load: ClientLoad) {
+    this.#tasks = tasks
     this.#load = load
     this.#tools = tools
     this.#calls = calls
@@ -50,6 +53,10 @@ export class ClientRequests {
         return this.#offers.readResource(params, view, line)
       case 'completion/complete':
         return this.#offers.complete(params, view, line)
+      case 'tasks/get':
+      case 'tasks/update':
+      case 'tasks/cancel':
+        return this.#tasks.answer(method, params, { view, line })
       default:
         throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
     }

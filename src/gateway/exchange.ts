@@ -19,6 +19,8 @@ export interface Exchange {
   /** The request without its body, for handlers that take fetch objects. */
   toRequest(): Request
   respondWith(response: Response): void
+  /** Ends the exchange as if the client had gone away. */
+  cut(): void
 }
 
 /** A response that is sent piece by piece. */

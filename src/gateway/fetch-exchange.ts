@@ -16,6 +16,7 @@ export class FetchExchange implements Exchange {
   readonly #request: Request
   readonly #search: URLSearchParams
   readonly #gone = new AbortController()
+  #stream: FetchStream | undefined
   #resolve: (response: Response) => void = () => {}
 
   constructor(request: Request) {
@@ -81,6 +82,7 @@ export class FetchExchange implements Exchange {
 
   openStream(headers: HttpHeaders): EventStream {
     const stream = new FetchStream(() => this.#gone.abort())
+    this.#stream = stream
     this.#resolve(new Response(stream.body, { headers }))
     return stream
   }
@@ -92,6 +94,12 @@ export class FetchExchange implements Exchange {
 
   respondWith(response: Response): void {
     this.#resolve(response)
+  }
+
+  cut(): void {
+    this.#gone.abort()
+    this.#stream?.end()
+    this.#resolve(new Response(null, { status: 503 }))
   }
 }
 

@@ -23,7 +23,9 @@ import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
 import { SharedLoad } from './shared-load.ts'
+import { Strangers } from './strangers.ts'
 import { Subscriptions } from './subscriptions.ts'
+import { Tasks } from './tasks.ts'
 import { ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
 import { Traffic } from './traffic.ts'
@@ -86,16 +88,19 @@ export class GatewayServices {
     const upstream = new Upstream(servers, this.traffic)
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
-    const tools = new ToolList(registry, servers, this)
+    const strangers = new Strangers(servers, this.limits)
+    const tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
+    const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
+    const tasks = new Tasks(states, upstream)
     this.requests = new ClientRequests(
       tools,
-      new ToolCalls(options, upstream, this.limits),
+      new ToolCalls(registry, upstream, { strangers, tasks }),
       this.offers,
+      tasks,
       this.load,
     )
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
-    const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
     this.modernCalls = new ModernCalls(
       states,
       new ParkedRecords(store, this.limits.askTimeoutMs),

@@ -1,4 +1,5 @@
 import type { Session, UsageMemory } from 'toolcrib'
+import type { Profile } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 import type { GatewayOptions, Limits } from './gateway-options.ts'
 import type { Principal } from './principal.ts'
@@ -15,6 +16,9 @@ export class GatewaySessions {
   readonly #warn: (warning: string) => void
   readonly #views = new Map<string | undefined, View>()
   readonly #profiles = new Map<string, string>()
+  #settings: Readonly<Record<string, Profile>>
+  /** Whether there are, or were, several principals. */
+  #isShared: boolean
   readonly #unsubscribe: () => void
   #names: ToolNames | undefined
 
@@ -31,6 +35,8 @@ export class GatewaySessions {
     },
   ) {
     this.#options = options
+    this.#settings = options.profiles ?? {}
+    this.#isShared = options.oauth !== undefined || (options.tokens ?? []).length > 1
     this.#store = store
     this.#limits = limits
     this.#warn = warn
@@ -51,12 +57,30 @@ export class GatewaySessions {
     if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
     const known = this.#views.get(wanted)
     if (known) return known
-    const { registry, profiles = {}, mode } = this.#options
-    if (wanted !== undefined && !Object.hasOwn(profiles, wanted)) return undefined
-    const settings = (wanted === undefined ? undefined : profiles[wanted]) ?? {}
+    const { registry, mode } = this.#options
+    if (wanted !== undefined && !Object.hasOwn(this.#settings, wanted)) return undefined
+    const settings = (wanted === undefined ? undefined : this.#settings[wanted]) ?? {}
     const view = new View(registry, { profile: wanted, settings, mode })
     this.#views.set(wanted, view)
     return view
+  }
+
+  /** Takes over other tokens and profiles. Views of profiles that changed are no longer current. */
+  replace({ tokens = [], profiles = {} }: Pick<GatewayOptions, 'tokens' | 'profiles'>): void {
+    this.#isShared ||= tokens.length > 1
+    for (const name of [...this.#views.keys()]) {
+      if (name === undefined) continue
+      const [before, now] = [this.#settings, profiles].map((all) =>
+        Object.hasOwn(all, name) ? JSON.stringify(all[name]) : undefined,
+      )
+      if (before !== now) this.#views.delete(name)
+    }
+    this.#settings = profiles
+  }
+
+  /** Whether a view is what clients of its profile see now. */
+  isCurrent(view: View): boolean {
+    return this.#views.get(view.profile) === view
   }
 
   /** The view, session and names that requests of a client work with. */
@@ -92,10 +116,8 @@ export class GatewaySessions {
 
   /** Where there are several principals, each has a memory of its own. Whoever started the process owns the registry's. */
   #memoryOf(principal: Principal | undefined): UsageMemory | undefined {
-    const { registry, tokens = [], oauth } = this.#options
-    const { memory } = registry
-    const isShared = oauth !== undefined || tokens.length > 1
-    return memory && principal && isShared ? memory.of(`${memory.owner}/${principal.id}`) : memory
+    const { memory } = this.#options.registry
+    return memory && principal && this.#isShared ? memory.of(`${memory.owner}/${principal.id}`) : memory
   }
 
   async end(session: Session): Promise<void> {

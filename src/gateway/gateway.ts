@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { ToolcribError } from 'toolcrib'
 import type { ClientOptions } from 'toolcrib/mcp'
 import { Access } from './access.ts'
 import { checkGatewayOptions } from './check-gateway-options.ts'
@@ -38,6 +39,12 @@ export interface Gateway {
   clients(): readonly ConnectedClient[]
   /** What `/metrics` shows, as values. */
   metrics(): readonly MetricValues[]
+  /**
+   * Replaces the tokens and the profiles. What is under way for a token that is not among them is cancelled, and its
+   * sessions end. A changed profile applies from the next request on. Throws `config-invalid` as `createGateway()` does, and
+   * when it would leave a gateway that asks for tokens without any, or the reverse; nothing is changed then.
+   */
+  reload(options: Pick<GatewayOptions, 'tokens' | 'profiles'>): Promise<void>
   /** Notifies the other replicas that the config or a lockfile changed, so that they reload theirs. */
   announceReload(): void
   /**
@@ -130,6 +137,17 @@ class OpenGateway implements Gateway {
 
   metrics(): readonly MetricValues[] {
     return this.#services.metrics.values()
+  }
+
+  async reload(given: Pick<GatewayOptions, 'tokens' | 'profiles'>): Promise<void> {
+    const { options, sessions } = this.#services
+    const { tokens = [], profiles = {} } = given
+    checkGatewayOptions({ ...options, tokens, profiles })
+    if ((tokens.length === 0) !== ((options.tokens ?? []).length === 0))
+      throw new ToolcribError('config-invalid', 'whether a gateway asks for tokens is decided when it starts')
+    this.access.replaceTokens(tokens)
+    sessions.replace(given)
+    await this.#http.review()
   }
 
   announceReload(): void {

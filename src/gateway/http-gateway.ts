@@ -65,6 +65,18 @@ export class HttpGateway {
     this.#isDraining = true
   }
 
+  /** Ends what is open for tokens that are no longer accepted, and for views that are no longer current. */
+  async review(): Promise<void> {
+    const ended = [...this.#modern].map(async ([key, opening]) => {
+      const door = await opening.catch(() => undefined)
+      const isCurrent = door && this.#services.sessions.isCurrent(door.identity.view)
+      if (!door || (isCurrent && this.#access.stillAccepts(door.identity.principal))) return
+      if (this.#modern.get(key) === opening) this.#modern.delete(key)
+      await door.cut()
+    })
+    await Promise.all([...ended, this.#legacy.review(this.#access)])
+  }
+
   async close(): Promise<void> {
     await Promise.all([...this.#modern.values()].map(async (door) => (await door).close()))
     await this.#legacy.close()

@@ -1,3 +1,4 @@
+import type { Access } from './access.ts'
 import type { Json } from './client-line.ts'
 import { type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
@@ -9,8 +10,11 @@ import { isJson } from './upstream.ts'
 
 const SWEEP_MS = 60_000
 const MAX_BATCH = 100
-/** When the store is asked again for a session that another replica may have open without having saved it. */
-const LOOK_AGAIN_MS = [50, 150, 300, 500, 1_000, 1_000]
+/** When the store is asked again for a session that another replica has open and is writing. */
+const LOOK_AGAIN_MS = [10, 40, 150, 300, 500, 1_000, 1_000]
+/** How long nobody is asked again for a session that no replica has, and for how many of them this is known. */
+const MISSING_MS = 5_000
+const MAX_MISSING = 1_000
 /** How many sessions are looked for at the same time: a client that invents ids must not keep all replicas busy. */
 const MAX_SOUGHT = 100
 
@@ -23,6 +27,7 @@ export class LegacyDoor implements RelayTarget {
   readonly #records: SessionRecords
   readonly #sessions = new Map<string, Promise<LegacySession>>()
   readonly #stopListening: () => void
+  readonly #missing = new Map<string, number>()
   #sought = 0
   #stopSweeping = () => {}
 
@@ -53,8 +58,7 @@ export class LegacyDoor implements RelayTarget {
     const session = await this.#sessionOf(exchange, client)
     if (!session) return
     await session.close()
-    await this.#records.remove(session.id)
-    await this.#services.sessions.forget(session.id)
+    await this.#remove(session.id)
     this.#services.replicas?.ended(session.id)
     exchange.respond(200, {})
   }
@@ -81,17 +85,36 @@ export class LegacyDoor implements RelayTarget {
     for (const session of await this.#opened()) await session.refresh()
   }
 
-  async wanted(id: string): Promise<void> {
-    const session = await this.#sessions.get(id)
-    if (!session) return
+  wanted(id: string): boolean {
+    const opening = this.#sessions.get(id)
+    if (!opening) return false
     // What belongs to the session comes first: whoever finds its record opens it.
-    await session.refresh()
-    await this.#records.write(id)
+    opening
+      .then((session) => session.refresh())
+      .then(() => this.#records.write(id))
+      .catch((error) => this.#services.warn(String(error)))
+    return true
   }
 
   async ended(id: string): Promise<void> {
     const session = await this.#sessions.get(id)
     await session?.close()
+  }
+
+  /**
+   * Ends the sessions that their clients may no longer use. One whose profile has other settings now is opened again with
+   * them by its next request, where there is a store.
+   */
+  async review(access: Access): Promise<void> {
+    const { sessions } = this.#services
+    for (const session of await this.#opened()) {
+      const { principal, view } = session.identity
+      const isAccepted = access.stillAccepts(principal)
+      if (isAccepted && sessions.isCurrent(view)) continue
+      if (isAccepted) session.announceTools()
+      await session.close()
+      if (!isAccepted) await this.#remove(session.id)
+    }
   }
 
   async close(): Promise<void> {
@@ -110,14 +133,17 @@ export class LegacyDoor implements RelayTarget {
     const opened = this.#services.newId()
     const session = await this.#open(opened, client, params)
     const { principal, view, activation } = client
-    await this.#records.save(opened, {
+    const saved = this.#records.save(opened, {
       principal: principal.id,
       profile: view.profile,
       activation,
       initialize: params,
     })
+    // Made while the disk is busy: the first one takes as long.
+    const greeting = session.greeting(params)
+    await saved
     const reply = this.#services.replyTo(exchange, { headers: { 'mcp-session-id': opened } })
-    reply.finish({ jsonrpc: '2.0', id, result: session.greeting(params) })
+    reply.finish({ jsonrpc: '2.0', id, result: greeting })
   }
 
   /** The session that a request names; refuses the request, and returns undefined, where there is none. */
@@ -166,12 +192,16 @@ export class LegacyDoor implements RelayTarget {
   /** The record of a session that was not saved, or that the store has lost, from the replica that has it open. */
   async #seek(id: string): Promise<SessionRecord | undefined> {
     const { replicas, schedule } = this.#services
-    if (!replicas || !isSessionId(id)) return undefined
+    if (!replicas || !isSessionId(id) || this.#isMissing(id)) return undefined
     if (this.#sought >= MAX_SOUGHT) throw new Error(`${MAX_SOUGHT} sessions are being looked for`)
     this.#sought++
     try {
-      replicas.wanted(id)
-      for (const delayMs of LOOK_AGAIN_MS) {
+      const held = await replicas.wanted(id)
+      if (held === 'none') {
+        this.#noteMissing(id)
+        return undefined
+      }
+      for (const delayMs of held === 'held' ? LOOK_AGAIN_MS : [0]) {
         await new Promise<void>((resolve) => void schedule(delayMs, resolve))
         const record = await this.#records.load(id)
         if (record) return record
@@ -180,6 +210,25 @@ export class LegacyDoor implements RelayTarget {
     } finally {
       this.#sought--
     }
+  }
+
+  /** A client that keeps using a session that is gone must not keep all replicas busy. */
+  #noteMissing(id: string): void {
+    this.#missing.set(id, this.#services.now() + MISSING_MS)
+    if (this.#missing.size > MAX_MISSING) this.#missing.delete(this.#missing.keys().next().value ?? '')
+  }
+
+  #isMissing(id: string): boolean {
+    const until = this.#missing.get(id)
+    if (until === undefined) return false
+    if (this.#services.now() < until) return true
+    this.#missing.delete(id)
+    return false
+  }
+
+  async #remove(id: string): Promise<void> {
+    await this.#records.remove(id)
+    await this.#services.sessions.forget(id)
   }
 
   #open(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {

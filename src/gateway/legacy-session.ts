@@ -45,7 +45,7 @@ export class LegacySession {
     this.#client = client(this)
     this.id = this.#client.id
     this.lastUsedAt = services.now()
-    this.#capabilities = services.presentation.capabilities(this.#client.view)
+    this.#capabilities = services.presentation.capabilities(this.#client.view, 'legacy')
     this.#methods = methodsOf(this.#capabilities, 'legacy')
     this.#onClose = onClose
   }
@@ -70,6 +70,15 @@ export class LegacySession {
     return this.#underWay.size === 0
   }
 
+  get identity(): ClientIdentity {
+    return this.#client.identity
+  }
+
+  /** Notifies the client that it will see other tools. */
+  announceTools(): void {
+    this.#client.changed('notifications/tools/list_changed')
+  }
+
   /** Whether a client with this token, at this address, may use the session. */
   belongsTo({ principal, view }: Pick<ClientIdentity, 'principal' | 'view'>): boolean {
     const { identity } = this.#client
@@ -81,6 +90,7 @@ export class LegacySession {
     const { info, instructions } = this.#services.presentation.describe(
       this.#client.view,
       this.#client.surface(),
+      'legacy',
     )
     const isKnown = typeof protocolVersion === 'string' && LEGACY_VERSIONS.includes(protocolVersion)
     return {

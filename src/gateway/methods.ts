@@ -1,4 +1,5 @@
 import type { Era, Json } from './client-line.ts'
+import { TASK_METHODS } from './tasks.ts'
 
 /** Requests of each capability. */
 const METHODS: Readonly<Record<string, Readonly<Record<Era, readonly string[]>>>> = {
@@ -15,6 +16,7 @@ const METHODS: Readonly<Record<string, Readonly<Record<Era, readonly string[]>>>
     ],
   },
   completions: both('completion/complete'),
+  extensions: { modern: TASK_METHODS, legacy: [] },
   logging: { modern: [], legacy: ['logging/setLevel'] },
 }
 

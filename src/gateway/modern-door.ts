@@ -2,6 +2,7 @@ import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import type { Json } from './client-line.ts'
 import { type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import type { ClientIdentity } from './legacy-client.ts'
 import { methodsOf } from './methods.ts'
 import { ModernClient } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
@@ -21,14 +22,21 @@ const HEADER_MISMATCH = -32_020
  * handled here; the SDK's handler takes all others, and those that deviate from the protocol.
  */
 export class ModernDoor {
+  readonly identity: Pick<ClientIdentity, 'principal' | 'view'>
   readonly #services: GatewayServices
   readonly #client: ModernClient
   readonly #paramHeaders = new ParamHeaders()
   #handler: Promise<McpHttpHandler> | undefined
-  #underWay = 0
+  readonly #underWay = new Set<Exchange>()
+  readonly #listening = new Set<Exchange>()
 
-  private constructor(services: GatewayServices, client: (door: ModernDoor) => ModernClient) {
+  private constructor(
+    services: GatewayServices,
+    identity: ModernDoor['identity'],
+    client: (door: ModernDoor) => ModernClient,
+  ) {
     this.#services = services
+    this.identity = identity
     this.#client = client(this)
   }
 
@@ -37,21 +45,22 @@ export class ModernDoor {
     const identity = { principal, view, transport: 'http' } as const
     return new ModernDoor(
       services,
+      identity,
       (door) => new ModernClient(services, identity, session, (method) => void door.#notify(method)),
     )
   }
 
   /** True while no request is under way. A client that only listens counts as a request. */
   get isIdle(): boolean {
-    return this.#underWay === 0
+    return this.#underWay.size + this.#listening.size === 0
   }
 
   async post(exchange: Exchange, body: unknown): Promise<void> {
-    this.#underWay++
+    this.#underWay.add(exchange)
     try {
       await this.#post(exchange, body)
     } finally {
-      this.#underWay--
+      this.#underWay.delete(exchange)
     }
   }
 
@@ -61,11 +70,17 @@ export class ModernDoor {
       const id = isJson(body) ? body.id : null
       return refuseRpc(exchange, 400, { id, code: HEADER_MISMATCH, message: fault })
     }
-    const methods = methodsOf(this.#services.presentation.capabilities(this.#client.view), 'modern')
+    const methods = methodsOf(this.#services.presentation.capabilities(this.#client.view, 'modern'), 'modern')
     const request = readPlainRequest(exchange, body, methods)
     if (request)
       await this.#answer(exchange, { ...request, params: withTraceContext(request.params, exchange) })
     else exchange.respondWith(await this.#rare(exchange, body))
+  }
+
+  /** Ends all that is under way, and closes. */
+  async cut(): Promise<void> {
+    for (const exchange of [...this.#underWay, ...this.#listening]) exchange.cut()
+    await this.close()
   }
 
   async close(): Promise<void> {
@@ -102,10 +117,10 @@ export class ModernDoor {
     const handler = await this.#sdkHandler()
     const response = await handler.fetch(exchange.toRequest(), { parsedBody: body })
     if (!isJson(body) || body.method !== 'subscriptions/listen' || !response.ok) return response
-    this.#underWay++
+    this.#listening.add(exchange)
     const stops = await Promise.all(watchedResources(body).map((uri) => this.#watch(uri, handler)))
     return whenEnded(response, () => {
-      this.#underWay--
+      this.#listening.delete(exchange)
       for (const stop of stops) stop()
     })
   }
@@ -121,7 +136,7 @@ export class ModernDoor {
     const { SdkWire } = await import('./sdk-wire.ts')
     const newServer = () =>
       new RawServer(
-        this.#services.presentation.describe(this.#client.view, this.#client.surface()),
+        this.#services.presentation.describe(this.#client.view, this.#client.surface(), 'modern'),
         'modern',
         (method, params, ctx) => this.#client.answer(method, params, new SdkWire(ctx)),
       )

@@ -3,7 +3,15 @@ import type { Exchange } from './exchange.ts'
 import type { ModernRequest } from './pending-call.ts'
 import type { Reply } from './reply.ts'
 import { RpcError } from './rpc-error.ts'
-import { CAPABILITIES_KEY, CLIENT_INFO_KEY, isJson, LOG_LEVEL_KEY, VERSION_KEY } from './upstream.ts'
+import { TASK_METHODS } from './tasks.ts'
+import {
+  CACHEABLE,
+  CAPABILITIES_KEY,
+  CLIENT_INFO_KEY,
+  isJson,
+  LOG_LEVEL_KEY,
+  VERSION_KEY,
+} from './upstream.ts'
 
 export const MODERN_VERSION = '2026-07-28'
 
@@ -20,6 +28,9 @@ const NAMED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
 }
 
 /**
@@ -79,13 +90,14 @@ export class ModernPost implements ModernRequest {
   readonly params: Json
   readonly #reply: Reply
 
-  constructor({ params, meta }: PlainRequest, reply: Reply, signal: AbortSignal) {
+  constructor({ method, params, meta }: PlainRequest, reply: Reply, signal: AbortSignal) {
     const { inputResponses, requestState, ...rest } = params
     this.signal = signal
     this.meta = meta
     this.inputResponses = readResponses(inputResponses)
     this.requestState = requestState
-    this.params = rest
+    // What answers a task belongs to the server.
+    this.params = TASK_METHODS.includes(method) ? params : rest
     this.#reply = reply
   }
 
@@ -113,13 +125,6 @@ function readResponses(given: unknown): Json {
   return Object.fromEntries(answers)
 }
 
-const CACHEABLE = [
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-]
 const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
 
 /** A result with what the modern revision asks of every result: its type, who answered, and how long it may be kept. */

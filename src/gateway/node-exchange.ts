@@ -13,6 +13,8 @@ import {
 
 /** How long a client may take nothing of a response that is complete. */
 const UNREAD_MS = 60_000
+/** What is left of a body up to this length is read and dropped, so that its connection can be used again. */
+const MAX_SKIPPED_BYTES = 64 * 1024
 
 /** An exchange of `node:http`. The body is parsed from its bytes and the response written as bytes. */
 export class NodeExchange implements Exchange {
@@ -50,6 +52,8 @@ export class NodeExchange implements Exchange {
   }
 
   header(name: string): string | undefined {
+    // A proxy may have read the other one.
+    if (name === 'host' && hasTwoHosts(this.#request)) return undefined
     const value = this.#request.headers[name]
     return Array.isArray(value) ? value.join(', ') : value
   }
@@ -84,6 +88,8 @@ export class NodeExchange implements Exchange {
   respond(status: number, headers: HttpHeaders, body = ''): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
+    // What is left of a long body is not read: the connection ends with the response.
+    if (this.#isSendingMore()) response.setHeader('connection', 'close')
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
     response.end(body)
     if (response.writableLength === 0) return
@@ -120,6 +126,20 @@ export class NodeExchange implements Exchange {
     body.pipe(this.#response)
   }
 
+  cut(): void {
+    this.#response.destroy()
+  }
+
+  /** Whether a body is arriving that nobody waits for, of a length that is not known or long. */
+  #isSendingMore(): boolean {
+    const request = this.#request
+    if (request.complete) return false
+    return (
+      request.headers['transfer-encoding'] !== undefined ||
+      Number(request.headers['content-length'] ?? 0) > MAX_SKIPPED_BYTES
+    )
+  }
+
   // What is left of such a body is not read: the connection ends with the response.
   #tooLarge(): Body {
     this.#response.setHeader('connection', 'close')
@@ -130,6 +150,13 @@ export class NodeExchange implements Exchange {
     this.#response.setHeader('connection', 'close')
     return { kind: 'too-slow' }
   }
+}
+
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts++
+  return hosts > 1
 }
 
 class NodeStream implements EventStream {

@@ -1,8 +1,10 @@
 import type { Surface } from 'toolcrib'
 import { version } from '../../package.json'
-import type { Json } from './client-line.ts'
+import type { Era, Json } from './client-line.ts'
 import type { GatewayOptions } from './gateway-options.ts'
 import { instructionsFor } from './instructions.ts'
+import { offersTasks } from './tasks.ts'
+import { TASKS_EXTENSION } from './upstream.ts'
 import type { View } from './view.ts'
 
 /** How the gateway presents itself when a client connects. */
@@ -17,7 +19,7 @@ const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']
 /** What the gateway says about itself: its name, what the servers of a view offer together, and how to use it. */
 export class Presentation {
   readonly #options: GatewayOptions
-  readonly #capabilities = new Map<View, Json>()
+  readonly #capabilities = new Map<View, Readonly<Record<Era, Json>>>()
   readonly #unsubscribe: () => void
 
   constructor(options: GatewayOptions) {
@@ -32,20 +34,20 @@ export class Presentation {
     return this.#options.serverInfo ?? { name: 'toolcrib', version }
   }
 
-  /** The capabilities that clients of a view are offered. */
-  capabilities(view: View): Json {
+  /** The capabilities that clients of a view are offered. Older revisions have no extensions. */
+  capabilities(view: View, era: Era): Json {
     const known = this.#capabilities.get(view) ?? this.#collect(view)
     this.#capabilities.set(view, known)
-    return known
+    return known[era]
   }
 
   /** How the gateway presents itself to clients of a view that see this surface. */
-  describe(view: View, { deferredCount }: Pick<Surface, 'deferredCount'>): GatewayDescription {
+  describe(view: View, { deferredCount }: Pick<Surface, 'deferredCount'>, era: Era): GatewayDescription {
     const { servers, instructions } = this.#options
     const isSearching = deferredCount > 0
     return {
       info: this.info,
-      capabilities: this.capabilities(view),
+      capabilities: this.capabilities(view, era),
       instructions: instructionsFor(view, { servers, instructions, isSearching }),
     }
   }
@@ -54,21 +56,24 @@ export class Presentation {
     this.#unsubscribe()
   }
 
-  #collect(view: View): Json {
+  #collect(view: View): Readonly<Record<Era, Json>> {
     const { servers } = this.#options
     const offered = new Set<string>()
+    let hasTasks = false
     for (const { server } of servers.status()) {
       if (!view.permitsServer(server)) continue
       const info = servers.info(server)
       // Of a server that never ran nothing is known: it may offer all of it.
+      hasTasks ||= info?.era === 'modern' && offersTasks(info.capabilities)
       for (const capability of OPTIONAL) if (!info || info.capabilities[capability]) offered.add(capability)
     }
-    return {
+    const legacy = {
       tools: { listChanged: true },
       ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),
       ...(offered.has('resources') ? { resources: { listChanged: true, subscribe: true } } : {}),
       ...(offered.has('completions') ? { completions: {} } : {}),
       ...(offered.has('logging') ? { logging: {} } : {}),
     }
+    return { legacy, modern: hasTasks ? { ...legacy, extensions: { [TASKS_EXTENSION]: {} } } : legacy }
   }
 }

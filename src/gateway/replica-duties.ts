@@ -9,8 +9,8 @@ export interface RelayTarget {
   take(session: string, message: Json): Promise<void>
   /** The client ended its session at another replica. */
   ended(session: string): Promise<void>
-  /** Writes a session to the store again, if it is open here. */
-  wanted(session: string): Promise<void>
+  /** Whether a session is open here. If so, it is written to the store again. */
+  wanted(session: string): boolean
   /** Writes its sessions to the store again, which may have lost them. */
   rewrite(): Promise<void>
 }
@@ -39,8 +39,8 @@ export class ReplicaDuties implements ReplicaWork {
     void this.#services.relayTarget?.ended(session)
   }
 
-  wanted(session: string): void {
-    void this.#services.relayTarget?.wanted(session).catch((error) => this.#services.warn(String(error)))
+  wanted(session: string): boolean {
+    return this.#services.relayTarget?.wanted(session) === true
   }
 
   resume(call: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined {

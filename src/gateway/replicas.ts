@@ -8,6 +8,7 @@ import {
 } from 'toolcrib/stores'
 import type { AskLimits, Json } from './client-line.ts'
 import type { ModernRequest } from './pending-call.ts'
+import { type Held, RollCall } from './roll-call.ts'
 import { RpcError } from './rpc-error.ts'
 import { isJson } from './upstream.ts'
 
@@ -17,8 +18,8 @@ export interface ReplicaWork {
   take(session: string, message: Json): void
   /** The client ended this session at another replica. */
   ended(session: string): void
-  /** Another replica looks for this session, and the store does not have it. */
-  wanted(session: string): void
+  /** Another replica looks for this session, and the store does not have it. Returns whether it is open here. */
+  wanted(session: string): boolean
   /** Continues a call that is parked here; undefined when it is not. */
   resume(call: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined
   /** Another replica found another list of tools at a server. */
@@ -62,17 +63,22 @@ export class Replicas {
   readonly #unsubscribe: () => void
   readonly #awaited = new Map<string, Awaited>()
   readonly #served = new Map<string, AbortController>()
+  readonly #rollCall: RollCall
 
   constructor(parts: Replicating, work: ReplicaWork) {
     this.#parts = parts
     this.#work = work
     this.id = parts.newId()
+    this.#rollCall = new RollCall((topic, message) => this.#say(topic, message), parts.schedule)
     this.#unsubscribe = parts.announcements.subscribe({
       announced: (announcement) => void this.#hear(announcement),
-      missed: () => work.missed(),
+      missed: () => {
+        work.missed()
+        void this.#rollCall.begin()
+      },
     })
     // With one announcement at least, a store that loses everything is noticed.
-    void this.#say('joined', {})
+    void this.#rollCall.begin()
   }
 
   /** Passes on a message of an older client whose request or question is not known here. */
@@ -84,9 +90,9 @@ export class Replicas {
     void this.#say('session-ended', { session })
   }
 
-  /** Asks for a session that the store does not have: whoever has it open writes it again. */
-  wanted(session: string): void {
-    void this.#say('session-wanted', { session })
+  /** Asks for a session that the store does not have: whoever has it open says so, and writes it again. */
+  wanted(session: string): Promise<Held> {
+    return this.#rollCall.ask(session)
   }
 
   listChanged(server: string, digest: string): void {
@@ -126,6 +132,8 @@ export class Replicas {
 
   close(): void {
     this.#unsubscribe()
+    this.#rollCall.close()
+    void this.#say('left', {})
     for (const { settle } of this.#awaited.values()) settle({ error: { message: 'the gateway is stopping' } })
     for (const abort of this.#served.values()) abort.abort(new Error('the gateway is stopping'))
   }
@@ -154,13 +162,21 @@ export class Replicas {
   }
 
   async #hear({ topic, body }: Announcement): Promise<void> {
+    if (isJson(body) && body.by !== this.id) this.#rollCall.heard(String(body.by))
     const message = isJson(body) ? await this.#whole(body) : undefined
     if (!message || message.by === this.id || (message.to !== undefined && message.to !== this.id)) return
-    const { session, server, digest, reply } = message
+    const { session, server, digest, reply, by } = message
     if (topic === 'client-message' && isJson(message.message))
       this.#work.take(String(session), message.message)
     if (topic === 'session-ended') this.#work.ended(String(session))
-    if (topic === 'session-wanted') this.#work.wanted(String(session))
+    if (topic === 'joined') void this.#say('present', { to: by })
+    if (topic === 'left') this.#rollCall.left(String(by))
+    if (topic === 'session-wanted') {
+      const isHeld = this.#work.wanted(String(session))
+      void this.#say('session-found', { to: by, session, isHeld })
+    }
+    if (topic === 'session-found')
+      this.#rollCall.answered(String(session), String(by), message.isHeld === true)
     if (topic === 'list-changed') this.#work.listChanged(String(server), String(digest))
     if (topic === 'reloaded') this.#work.reloaded()
     if (topic === 'resume') await this.#serve(message)

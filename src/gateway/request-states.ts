@@ -37,14 +37,20 @@ export class RequestStates {
     return `${sealed}.${sign(sealed, boundTo, await this.#key)}`
   }
 
+  /** Seals without a time limit; equal for equal contents. */
+  async sealForever(content: Json, boundTo: string): Promise<string> {
+    const sealed = Buffer.from(JSON.stringify({ content })).toString('base64url')
+    return `${sealed}.${sign(sealed, boundTo, await this.#key)}`
+  }
+
   /** The content, or undefined when it is not what was sealed for this. */
   async open(state: string, boundTo: string): Promise<Json | undefined> {
     const [sealed = '', signature = ''] = state.split('.')
     const keys = [await this.#key, this.#fresh]
     if (!keys.some((key) => isSigned(sealed, signature, boundTo, key))) return undefined
     const opened: unknown = JSON.parse(Buffer.from(sealed, 'base64url').toString())
-    if (!isJson(opened) || Number(opened.until) < this.#now() || !isJson(opened.content)) return undefined
-    return opened.content
+    const { content, until = Number.POSITIVE_INFINITY } = isJson(opened) ? opened : {}
+    return isJson(content) && Number(until) >= this.#now() ? content : undefined
   }
 
   /** The key of the store, so that another replica, or the next start, opens what this one sealed. */

@@ -7,11 +7,11 @@ import {
   type ToolRegistry,
   type ToolResult,
 } from 'toolcrib'
-import { type ConnectedServers, ServerError } from 'toolcrib/mcp'
+import { ServerError } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
-import type { GatewayOptions, Limits } from './gateway-options.ts'
 import { RpcError } from './rpc-error.ts'
-import { waitForStrangers } from './tool-list.ts'
+import type { Strangers } from './strangers.ts'
+import type { Tasks } from './tasks.ts'
 import type { ToolNames } from './tool-names.ts'
 import { isJson, type Upstream } from './upstream.ts'
 import type { View } from './view.ts'
@@ -32,20 +32,20 @@ export interface CallScene {
  */
 export class ToolCalls {
   readonly #registry: ToolRegistry
-  readonly #servers: ConnectedServers
   readonly #upstream: Upstream
-  readonly #limits: Pick<Limits, 'listWaitMs'>
+  readonly #strangers: Strangers
+  readonly #tasks: Tasks
   #nextId = 0
 
   constructor(
-    { registry, servers }: Pick<GatewayOptions, 'registry' | 'servers'>,
+    registry: ToolRegistry,
     upstream: Upstream,
-    limits: Pick<Limits, 'listWaitMs'>,
+    { strangers, tasks }: { readonly strangers: Strangers; readonly tasks: Tasks },
   ) {
+    this.#tasks = tasks
     this.#registry = registry
-    this.#servers = servers
     this.#upstream = upstream
-    this.#limits = limits
+    this.#strangers = strangers
   }
 
   /** Returns the result of `tools/call`. Throws an `RpcError` for errors of the protocol. */
@@ -55,9 +55,11 @@ export class ToolCalls {
     const target = isDoor(name) && isJson(args) ? args.name : name
     let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
     if (resolved === undefined && typeof target === 'string') {
-      // A client may call what it listed before a restart, while the server is starting for the first time here.
-      await waitForStrangers(this.#servers, scene.view, this.#limits.listWaitMs)
+      await this.#strangers.beforeCall(target, scene.view, line.signal)
       resolved = this.#resolve(target, scene)
+      const isUnknown = resolved === undefined && !this.#registry.has(target)
+      const doubt = isUnknown ? this.#strangers.doubtAbout(target, scene.view) : undefined
+      if (doubt !== undefined) return failed(doubt)
     }
     const door = this.#throughDoor(name, args, { scene, target: resolved })
     if (door && 'refusal' in door) return failed(door.refusal)
@@ -65,7 +67,7 @@ export class ToolCalls {
     const call = door ?? { name: known ?? name, args: args ?? {} }
     if (!door && known === undefined && this.#isDenied(name, scene))
       throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name.slice(0, 200)}`)
-    const sent = new SentCall(this.#upstream, rest, line)
+    const sent = new SentCall(this.#upstream, this.#tasks, rest, { view: scene.view, line })
     const toolCallId = String(++this.#nextId)
     const [answer] = await scene.session.execute([{ toolCallId, ...call }], {
       signal: line.signal,
@@ -79,10 +81,20 @@ export class ToolCalls {
     if (!result.ok && result.code === 'not_available' && !door)
       throw new RpcError(INVALID_PARAMS, result.error)
     if (!SEARCH_TOOLS.includes(call.name)) return toCallResult(result)
-    const renamed = renameTools(result, scene.names, (tool) => this.#doorOf(tool, scene))
+    return toCallResult(this.#shownFindings(result, call.name, scene))
+  }
+
+  /** What a search found, with the names that clients see, and the tools that probably fit at its head. */
+  #shownFindings(result: ToolResult, searchTool: string, scene: CallScene): ToolResult {
+    if (!result.ok || !isJson(result.structured)) return result
+    // The door of all tools, apart from those that only read.
+    const isBehindDoor = this.#registry.explain('call_tool', scene.session).state === 'visible'
+    const doorOf = (tool: string) => (isBehindDoor ? this.#doorOf(tool) : undefined)
+    const renamed = renameTools(result.structured, scene.names, doorOf)
     // Only its scores are probabilities.
     const isCalibrated = this.#registry.searcher.name === 'hybrid'
-    return toCallResult(isCalibrated ? withHint(renamed, call.name) : renamed)
+    const structured = isCalibrated ? withHint(renamed, searchTool) : renamed
+    return { ...result, structured, value: JSON.stringify(structured) }
   }
 
   /** What a call through one of the two doors means; undefined for a call of any other tool. */
@@ -115,9 +127,8 @@ export class ToolCalls {
     return this.#registry.has(name) && this.#registry.explain(name, session).state === 'denied'
   }
 
-  /** The door that a tool is called through; undefined where tools are called by their names. */
-  #doorOf(registered: string, { session }: CallScene): string | undefined {
-    if (this.#registry.explain('call_tool', session).state !== 'visible') return undefined
+  /** The door that a tool is called through, where tools are not called by their names. */
+  #doorOf(registered: string): string {
     return this.#isReadOnly(registered) ? 'call_read_tool' : 'call_tool'
   }
 
@@ -132,13 +143,20 @@ export class ToolCalls {
 class SentCall {
   outcome: Answered | undefined
   readonly #upstream: Upstream
+  readonly #tasks: Tasks
   readonly #rest: Json
-  readonly #line: ClientLine
+  readonly #client: { readonly view: View; readonly line: ClientLine }
 
-  constructor(upstream: Upstream, rest: Json, line: ClientLine) {
+  constructor(
+    upstream: Upstream,
+    tasks: Tasks,
+    rest: Json,
+    client: { readonly view: View; readonly line: ClientLine },
+  ) {
     this.#upstream = upstream
+    this.#tasks = tasks
     this.#rest = rest
-    this.#line = line
+    this.#client = client
   }
 
   execute({ source, ownName, args }: ExecutedCall): Promise<ToolResult> | undefined {
@@ -148,7 +166,8 @@ class SentCall {
 
   async #send(server: string, params: Json): Promise<ToolResult> {
     try {
-      const raw = await this.#upstream.send(server, { method: 'tools/call', params }, this.#line)
+      const answer = await this.#upstream.send(server, { method: 'tools/call', params }, this.#client.line)
+      const raw = await this.#tasks.issued(answer, server, this.#client)
       this.outcome = new Answered({ raw }, summaryOf(raw))
     } catch (error) {
       if (error instanceof ToolcribError) return { ok: false, code: 'execution_failed', error: error.message }
@@ -222,14 +241,12 @@ function notReadOnly(name: string | undefined, isKnown: boolean): string {
 /** The fields of search results that contain names. */
 const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']
 
-/** A search result with the names that clients see, and with the door for each tool found. */
+/** What a search found, with the names that clients see, and with the door for each tool found. */
 function renameTools(
-  result: ToolResult,
+  structured: Json,
   names: ToolNames,
   doorOf: (registered: string) => string | undefined,
-): ToolResult {
-  const { structured } = result
-  if (!result.ok || !isJson(structured)) return result
+): Json {
   const renamed = Object.entries(structured).map(([key, value]) => {
     if (LISTS_OF_NAMES.includes(key) && Array.isArray(value))
       return [key, value.map((name) => (typeof name === 'string' ? names.shown(name) : name))]
@@ -237,23 +254,20 @@ function renameTools(
       return [key, value.map((match) => renameMatch(match, names, doorOf))]
     return [key, key === 'name' && typeof value === 'string' ? names.shown(value) : value]
   })
-  const answer: unknown = Object.fromEntries(renamed)
-  return { ...result, structured: answer, value: JSON.stringify(answer) }
+  return Object.fromEntries(renamed)
 }
 
-/** A search result whose head names the tools that probably fit: the gateway sees no message to put a hint into. */
-function withHint(result: ToolResult, searchTool: string): ToolResult {
-  const { structured } = result
-  if (!result.ok || !isJson(structured) || structured.note !== undefined) return result
+/** The same with a head that names the tools that probably fit: the gateway sees no message to put a hint into. */
+function withHint(structured: Json, searchTool: string): Json {
+  if (structured.note !== undefined) return structured
   const { query, matches, ...rest } = structured
   const fitting = Array.isArray(matches) ? matches.filter(isJson).filter(fits).slice(0, HINT_LIMITS.most) : []
-  if (fitting.length === 0) return result
+  if (fitting.length === 0) return structured
   const note = hintLine(
     fitting.map(({ name }) => String(name)),
     searchTool,
   )
-  const answer = { query, note, matches, ...rest }
-  return { ...result, structured: answer, value: JSON.stringify(answer) }
+  return { query, note, matches, ...rest }
 }
 
 function fits({ score }: Json): boolean {

@@ -6,11 +6,10 @@ import {
   type ToolRegistry,
 } from 'toolcrib'
 import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
-import type { Limits } from './gateway-options.ts'
 import type { Metrics } from './metrics.ts'
+import type { Strangers } from './strangers.ts'
 import type { CallScene } from './tool-calls.ts'
 import type { NamedTool } from './tool-names.ts'
-import type { View } from './view.ts'
 
 const MAX_REMEMBERED = 100
 
@@ -21,7 +20,7 @@ export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: st
 export class ToolList {
   readonly #registry: ToolRegistry
   readonly #servers: ConnectedServers
-  readonly #limits: Pick<Limits, 'listWaitMs'>
+  readonly #strangers: Strangers
   readonly #metrics: Metrics
   readonly #saved = new Map<string, number>()
   readonly #byOwnName = new WeakMap<readonly ServerTool[], ReadonlyMap<string, ServerTool>>()
@@ -29,16 +28,16 @@ export class ToolList {
   constructor(
     registry: ToolRegistry,
     servers: ConnectedServers,
-    { limits, metrics }: { readonly limits: Pick<Limits, 'listWaitMs'>; readonly metrics: Metrics },
+    { strangers, metrics }: { readonly strangers: Strangers; readonly metrics: Metrics },
   ) {
     this.#metrics = metrics
-    this.#limits = limits
+    this.#strangers = strangers
     this.#registry = registry
     this.#servers = servers
   }
 
   async of({ session, names, view }: CallScene): Promise<readonly ListedTool[]> {
-    await waitForStrangers(this.#servers, view, this.#limits.listWaitMs)
+    await this.#strangers.beforeList(view)
     const { tools, fingerprint } = session.surface()
     this.#metrics.listed(view.profile, this.#savedTokens(session, fingerprint))
     return tools.flatMap((definition) => {
@@ -79,21 +78,6 @@ export class ToolList {
     if (!known) this.#byOwnName.set(tools, byName)
     return byName.get(ownName)?.listed
   }
-}
-
-/** Waits a while for servers that nothing is known of; all others are listed as they are remembered. */
-export async function waitForStrangers(
-  servers: ConnectedServers,
-  view: View,
-  timeoutMs: number,
-): Promise<void> {
-  const isStranger = servers
-    .status()
-    .some(
-      ({ server, state }) =>
-        state === 'connecting' && view.permitsServer(server) && servers.tools(server) === undefined,
-    )
-  if (isStranger) await servers.ready({ timeoutMs })
 }
 
 const META_ANNOTATIONS: Readonly<Record<string, ToolAnnotations>> = {

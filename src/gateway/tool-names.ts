@@ -70,8 +70,13 @@ export function prefixedName(server: string, name: string): string {
   return `${server}__${name}`
 }
 
+/** A name with the characters that every client takes. */
+export function withWireCharacters(name: string): string {
+  return name.replace(/[^A-Za-z0-9_.-]+/g, '_')
+}
+
 function wireName(name: string): string {
-  const kept = name.replace(/[^A-Za-z0-9_.-]+/g, '_')
+  const kept = withWireCharacters(name)
   return kept === name && name.length <= MAX_CHARACTERS ? name : changed(kept, name)
 }
 

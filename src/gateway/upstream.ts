@@ -3,6 +3,8 @@ import type { ConnectedServers, RawRequest } from 'toolcrib/mcp'
 import { type ClientLine, canAnswer, type Json } from './client-line.ts'
 import type { Traffic } from './traffic.ts'
 
+/** The extension in which a modern server answers a call with a task, which its client asks about later. */
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
 export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo'
 export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
@@ -13,6 +15,15 @@ const OF_ONE_HOP = ['progressToken', VERSION_KEY, CLIENT_INFO_KEY]
 const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
 
 const MAX_ROUNDS = 16
+
+/** Requests whose results may be kept for a while. */
+export const CACHEABLE: readonly string[] = [
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+]
 
 /** Forwards clients' requests to servers and returns the results unchanged. */
 export class Upstream {
@@ -53,7 +64,7 @@ export class Upstream {
         )
       }
       await line.flushed()
-      return this.#isModern(server) ? withoutHop(result, line) : result
+      return this.#isModern(server) ? withoutHop(request.method, result, line) : result
     } finally {
       flight.end()
     }
@@ -70,7 +81,7 @@ export class Upstream {
     )
     const ofClient = this.#isModern(server)
       ? {
-          [CAPABILITIES_KEY]: line.capabilities,
+          [CAPABILITIES_KEY]: capabilitiesOf(line),
           ...(line.logLevel === undefined ? {} : { [LOG_LEVEL_KEY]: line.logLevel }),
         }
       : {}
@@ -81,9 +92,18 @@ export class Upstream {
   }
 }
 
+/** A client of an older revision cannot ask about a task. */
+function capabilitiesOf({ era, capabilities }: ClientLine): Json {
+  if (era === 'modern' || !isJson(capabilities.extensions)) return capabilities
+  const { [TASKS_EXTENSION]: tasks, ...extensions } = capabilities.extensions
+  return { ...capabilities, extensions }
+}
+
 /** What a modern server says about one hop: how long and for whom to cache, and who answered. The gateway says its own. */
-function withoutHop(result: Json, { era }: ClientLine): Json {
-  const { ttlMs, cacheScope, ...rest } = result
+function withoutHop(method: string, result: Json, { era }: ClientLine): Json {
+  const { ttlMs, cacheScope, ...uncached } = result
+  // The time that a task is kept has the same name.
+  const rest = CACHEABLE.includes(method) ? uncached : result
   const { [SERVER_INFO_KEY]: serverInfo, ...meta } = isJson(rest._meta) ? rest._meta : {}
   const { _meta, resultType, ...kept } = rest
   return {

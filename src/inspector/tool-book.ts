@@ -36,7 +36,7 @@ const SAMPLE = 50
 
 /**
  * Every tool with its token cost; counted once for each definition. The exact counter is large, so it is loaded when
- * somebody looks; the average is an estimate.
+ * somebody looks; until then the average is an estimate.
  */
 export class ToolBook {
   readonly #registry: ToolRegistry
@@ -52,10 +52,12 @@ export class ToolBook {
       if (type !== 'server-synced' && type !== 'tool-registered' && type !== 'tool-unregistered') return
       this.#rows = undefined
       this.#tokensPerTool = undefined
+      // Somebody looks: figures that were exact stay so.
+      if (this.#exact) this.rows().catch(() => {})
     })
   }
 
-  /** About what a tool takes on average, estimated from a few of them. */
+  /** What a tool takes on average: exactly once the tools are counted, before that estimated from a few of them. */
   get tokensPerTool(): number {
     this.#tokensPerTool ??= averageTokens(this.#registry.listSchemas())
     return this.#tokensPerTool
@@ -85,6 +87,8 @@ export class ToolBook {
       counted.set(schema.name, { schema, tokens: countTokens(textOf(schema)) })
     }
     this.#counted = counted
+    const total = [...counted.values()].reduce((sum, { tokens }) => sum + tokens, 0)
+    this.#tokensPerTool = counted.size === 0 ? 0 : total / counted.size
     return [...counted.values()].map(({ schema, tokens }) => toRow(schema, tokens))
   }
 }

@@ -37,8 +37,14 @@ export interface ServersConfig {
 
 /** The servers of a registry. */
 export interface ConnectedServers {
-  /** Resolves with every server's status once none is connecting, or after `timeoutMs` (30,000). Never rejects. */
-  ready(options?: { readonly timeoutMs?: number }): Promise<readonly ServerStatus[]>
+  /**
+   * Resolves with every server's status once none is connecting, or after `timeoutMs` (30,000); with `servers`, once none
+   * of these is. Never rejects.
+   */
+  ready(options?: {
+    readonly timeoutMs?: number
+    readonly servers?: readonly string[]
+  }): Promise<readonly ServerStatus[]>
   /** Every server's status. */
   status(): readonly ServerStatus[]
   /** All tools that a server lists, before `allow` and `deny` apply; undefined until they are known. */
@@ -159,8 +165,14 @@ class ServerHub implements ConnectedServers, ServerDirectory {
       onEvent && registry.subscribe((event) => ('server' in event ? onEvent(event) : undefined))
   }
 
-  async ready({ timeoutMs = 30_000 } = {}): Promise<readonly ServerStatus[]> {
-    await this.settled({ timeoutMs })
+  async ready({
+    timeoutMs = 30_000,
+    servers,
+  }: {
+    timeoutMs?: number
+    servers?: readonly string[]
+  } = {}): Promise<readonly ServerStatus[]> {
+    await this.settled({ timeoutMs, ...(servers ? { servers } : {}) })
     return this.status()
   }
 

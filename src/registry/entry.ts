@@ -97,11 +97,10 @@ const CARRIED_FIELDS = [
 
 /** The same tool under another name. Methods stay bound to the original, which may be a class with private state. */
 function renamed(tool: Tool, name: string): Tool {
-  const carried: Partial<Tool> = Object.fromEntries(
-    CARRIED_FIELDS.filter((field) => tool[field] !== undefined).map((field) => [field, tool[field]]),
-  )
+  const carried: Partial<Record<keyof Tool, unknown>> = {}
+  for (const field of CARRIED_FIELDS) if (tool[field] !== undefined) carried[field] = tool[field]
   return {
-    ...carried,
+    ...(carried as Partial<Tool>),
     name,
     description: tool.description,
     inputSchema: tool.inputSchema,

@@ -5,7 +5,7 @@ import { LISTS, MAPS, SCHEMAS, SHAPES, TYPES } from './prepare-schema.ts'
 /**
  * Throws `config-invalid` for a schema with a malformed keyword, such as an unknown `type`. A validator ignores such a
  * keyword, so it would accept arguments that the author meant to refuse. Valid keywords that cannot be evaluated here,
- * such as a pattern with a back reference, are no reason to refuse a schema, and neither are unknown keywords.
+ * such as a pattern with a back reference, do not make a schema invalid, and neither do unknown keywords.
  */
 export function checkSchema(schema: unknown, owner: string, field: 'inputSchema' | 'outputSchema'): void {
   const fault = faultIn(schema, '#', new Set())

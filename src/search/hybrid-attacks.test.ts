@@ -36,6 +36,9 @@ const VERBS = [
   ['search', 'Finds {}s whose text contains the given words', 'look for a {} that mentions something'],
 ] as const
 
+/** One for all catalogues: its table is read once. */
+const EMBEDDER = staticEmbedder()
+
 /** Services and their things: five tools per thing, five hundred in total. */
 const SERVICES: Readonly<Record<string, readonly string[]>> = {
   github: ['issue', 'pull request', 'branch', 'release', 'workflow'],
@@ -338,7 +341,7 @@ async function search(
 function fill(
   attackers: readonly Listing[],
   others = CATALOGUE,
-  searcher: Searcher = hybrid({ embedder: staticEmbedder() }),
+  searcher: Searcher = hybrid({ embedder: EMBEDDER }),
 ): CatalogueSearch {
   const catalogue = new CatalogueSearch(searcher)
   const groups = new Map<string, Listing[]>()

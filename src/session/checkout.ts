@@ -1,4 +1,5 @@
 import type { Emit } from '../events.ts'
+import type { Store } from '../store/store.ts'
 import {
   type Activation,
   type ActivationChange,
@@ -12,7 +13,12 @@ import {
   useOrActivate,
   withinCaps,
 } from './activations.ts'
-import { type MergeListener, SavedActivations, type Saving } from './saved-activations.ts'
+import {
+  type ChangeActivations,
+  type MergeListener,
+  SavedActivations,
+  type Saving,
+} from './saved-activations.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
 
 /** The outcome of checking tools out. */
@@ -27,7 +33,7 @@ export interface CheckoutReport {
  * every answer after all calls have ended, and it must be true then.
  */
 export class Checkout implements MergeListener {
-  readonly #saved: SavedActivations
+  readonly #saved: SavedActivations | UnsavedActivations
   readonly #viewpoint: SessionViewpoint
   readonly #caps: Caps
   readonly #emit: Emit
@@ -36,9 +42,15 @@ export class Checkout implements MergeListener {
   #batches = 0
   #untold: string[] = []
 
-  constructor(activations: Activations, viewpoint: SessionViewpoint, saving: Saving) {
-    const { id, caps, emit } = saving
-    this.#saved = new SavedActivations(activations, saving, this)
+  constructor(
+    activations: Activations,
+    viewpoint: SessionViewpoint,
+    { store, ...place }: Omit<Saving, 'store'> & { readonly store: Store | undefined },
+  ) {
+    const { id, caps, emit } = place
+    this.#saved = store
+      ? new SavedActivations(activations, { ...place, store }, this)
+      : new UnsavedActivations(activations)
     this.#viewpoint = viewpoint
     this.#caps = caps
     this.#emit = (event) => emit({ ...event, sessionId: id })
@@ -172,6 +184,27 @@ export class Checkout implements MergeListener {
     const { deferred } = this.#viewpoint.current()
     return new Set(this.state.map(({ name }) => name).filter((name) => !deferred.has(name)))
   }
+}
+
+/** The activations of a session without a store. */
+class UnsavedActivations implements Omit<SavedActivations, 'isDue' | 'write'> {
+  state: Activations
+
+  constructor(state: Activations) {
+    this.state = state
+  }
+
+  apply(change: ChangeActivations): void {
+    this.state = change(this.state)
+  }
+
+  replace(): void {}
+
+  async save(): Promise<void> {}
+
+  async refresh(): Promise<void> {}
+
+  async close(): Promise<void> {}
 }
 
 /** Names and tokens of tools, as events carry them. */

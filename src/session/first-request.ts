@@ -130,9 +130,10 @@ export class FirstRequest {
   takeServerChanges(view: View): { readonly joined: readonly string[]; readonly left: readonly string[] } {
     const servers = view.serverNames()
     const joined = servers.filter((server) => !this.#toldServers.has(server))
-    const left = [...this.#toldServers].filter((server) => !servers.includes(server))
+    const present = new Set(servers)
+    const left = [...this.#toldServers].filter((server) => !present.has(server))
     if (joined.length + left.length > 0) this.#changes++
-    this.#toldServers = new Set(servers)
+    this.#toldServers = present
     return { joined, left }
   }
 
@@ -147,11 +148,6 @@ export class FirstRequest {
     this.#isWarned = true
     this.#changes++
     return results.with(quoting, { ...result, untrusted: { ...result.untrusted, note: UNTRUSTED_NOTE } })
-  }
-
-  /** Whether a session whose settings have this id continues from it. */
-  fits(settings: string | undefined): boolean {
-    return this.#settings === settings
   }
 
   /** Takes over the late tools and servers of a newer state of this request: replicas have them in the same order. */

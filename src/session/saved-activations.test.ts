@@ -3,7 +3,9 @@ import type { EventBody } from '../events.ts'
 import { memoryStore } from '../store/memory-store.ts'
 import type { Change, Store, StoredValue } from '../store/store.ts'
 import { type Activations, activate, deactivate } from './activations.ts'
+import { Checkout } from './checkout.ts'
 import { type ChangeActivations, loadState, SavedActivations } from './saved-activations.ts'
+import type { SessionViewpoint } from './session-viewpoint.ts'
 import { writeState } from './state.ts'
 
 const CAPS = { maxActive: 0, maxActiveTokens: 0 }
@@ -12,7 +14,10 @@ const CAPS = { maxActive: 0, maxActiveTokens: 0 }
 const take =
   (name: string): ChangeActivations =>
   (state) =>
-    activate(state, { candidates: [{ name, fingerprint: name, tokens: 1 }] }, CAPS).state
+    activate(state, { candidates: [candidate(name)] }, CAPS).state
+const candidate = (name: string) => ({ name, fingerprint: name, tokens: 1 })
+/** An empty catalogue. */
+const NOTHING = { current: () => ({ deferred: new Map() }) } as unknown as SessionViewpoint
 const namesOf = (state: Activations = []) => state.map(({ name }) => name)
 
 /** A memory store that works, hangs or fails, as it is set. */
@@ -56,7 +61,7 @@ class MoodyStore implements Store {
   }
 }
 
-/** A session's activations over a moody store, with timers that fire when they are told to. */
+/** A session's activations over a moody store, with timers that fire when the test says so. */
 function setUp(store = new MoodyStore(), state: Activations = []) {
   const events: EventBody[] = []
   const timers = new Set<{ readonly delayMs: number; readonly fire: () => void }>()
@@ -205,12 +210,13 @@ describe('activations in a store', () => {
   })
 
   it('need no store', async () => {
-    const { saving, listener } = setUp()
-    const saved = new SavedActivations([], { ...saving, store: undefined }, listener)
-    saved.apply(take('a'))
-    await saved.save()
-    await saved.close()
-    expect(namesOf(saved.state)).toEqual(['a'])
+    const { saving } = setUp()
+    const checkout = new Checkout([], NOTHING, { ...saving, store: undefined })
+    checkout.preload([candidate('a')])
+    checkout.replaceSaved()
+    await Promise.all([checkout.save(), checkout.refresh()])
+    await checkout.close()
+    expect(namesOf(checkout.state)).toEqual(['a'])
   })
 
   it('include what changed while a write was under way', async () => {
@@ -466,6 +472,39 @@ describe('two replicas of one session', () => {
     expect(namesOf(one.saved.state)).toEqual(['b', 'c'])
   })
 
+  it('write again what a store has lost, though the other has written since', async () => {
+    for (const next of ['refresh', 'change'] as const) {
+      const store = new MoodyStore()
+      const one = setUp(store)
+      await one.change('a')
+      const two = setUp(store, one.saved.state)
+      await two.change('b')
+      await store.delete('session:s')
+      await one.saved.refresh()
+      expect(await store.saved()).toEqual(['a'])
+      if (next === 'refresh') await two.saved.refresh()
+      else await two.change('a')
+      expect(await store.saved()).toEqual(['a', 'b'])
+      expect(namesOf(two.saved.state)).toEqual(['a', 'b'])
+      await one.saved.refresh()
+      expect(namesOf(one.saved.state)).toEqual(['a', 'b'])
+      expect([one.gone, two.gone]).toEqual([[], []])
+    }
+  })
+
+  it('restore nothing that others gave back, after so many have written that their own name is forgotten', async () => {
+    const store = new MoodyStore()
+    const one = setUp(store)
+    await one.change('a')
+    const two = setUp(store, one.saved.state)
+    two.saved.apply((state) => deactivate(state, ['a']).state)
+    await two.saved.save()
+    for (let n = 0; n < 40; n++) await setUp(store).change('b')
+    await one.saved.refresh()
+    expect(namesOf(one.saved.state)).toEqual(['b'])
+    expect(await store.saved()).toEqual(['b'])
+  })
+
   it('learn which tools the other evicted', async () => {
     const store = new MoodyStore()
     const one = setUp(store)
@@ -505,17 +544,16 @@ describe('loading a session', () => {
 
   it('returns what is saved, and nothing for a new session', async () => {
     const { saving, store, events, waits } = setUp()
-    expect(await loadState('s', saving)).toBeUndefined()
+    expect(await loadState(saving)).toBeUndefined()
     await store.set('session:s', JSON.parse(JSON.stringify(STATE)))
-    expect(namesOf((await loadState('s', saving))?.activations)).toEqual(['a'])
-    expect(await loadState('s', { ...saving, store: undefined })).toBeUndefined()
+    expect(namesOf((await loadState(saving))?.activations)).toEqual(['a'])
     expect([events, waits()]).toEqual([[], []])
   })
 
   it('gives up a store that hangs after two seconds, with an event', async () => {
     const { saving, store, events, waits, expire } = setUp()
     store.mood = 'hangs'
-    const loading = loadState('s', saving)
+    const loading = loadState(saving)
     expect(await isDone(loading)).toBe(false)
     expect(waits()).toEqual([2_000])
     expire()
@@ -528,13 +566,13 @@ describe('loading a session', () => {
   it('goes on without a store that fails, with an event that has the cause', async () => {
     const { saving, store, events } = setUp()
     store.mood = 'fails'
-    expect(await loadState('s', saving)).toBeUndefined()
+    expect(await loadState(saving)).toBeUndefined()
     expect(events).toEqual([{ type: 'load-failed', sessionId: 's', error: 'away: ECONNREFUSED' }])
   })
 
   it('refuses a damaged state', async () => {
     const { saving, store } = setUp()
     await store.set('session:s', { version: 7 })
-    await expect(loadState('s', saving)).rejects.toMatchObject({ code: 'config-invalid' })
+    await expect(loadState(saving)).rejects.toMatchObject({ code: 'config-invalid' })
   })
 })

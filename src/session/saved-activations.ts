@@ -2,6 +2,7 @@ import type { Store } from '../store/store.ts'
 import { type Activations, type Caps, merge } from './activations.ts'
 import { describeFailure, type Kept, PatientWrites, readInTime, type WritePlace } from './patient-writes.ts'
 import {
+  hasLost,
   readSaved,
   readState,
   readWriters,
@@ -20,7 +21,7 @@ export interface Saving extends WritePlace {
   /** Identifies this copy of the session among those that write to the same key; new each time it is opened. */
   readonly writer: string
   readonly allowlists: readonly (readonly string[])[]
-  readonly store: Store | undefined
+  readonly store: Store
   readonly caps: Caps
 }
 
@@ -57,6 +58,8 @@ export class SavedActivations implements Kept {
   #stored: Activations
   #unsaved: readonly UnsavedChange[] = []
   #changes = 0
+  /** The newest change that the store has confirmed. */
+  #confirmed = 0
   readonly #writes: PatientWrites
 
   constructor(state: Activations, saving: Saving, listener: MergeListener) {
@@ -100,15 +103,16 @@ export class SavedActivations implements Kept {
    * Never rejects.
    */
   async refresh(): Promise<void> {
-    const { id, store, schedule } = this.#saving
-    if (store === undefined || this.#writes.isStuck) return
+    const { id, writer, store, schedule } = this.#saving
+    if (this.#writes.isStuck) return
     const writes = this.#writes.count
     const loaded = await readInTime(() => store.get(sessionKey(id)), schedule)
-      .then((value) => ({ saved: readSaved(value) }))
+      .then((value) => ({ saved: readSaved(value), writers: readWriters(value) }))
       .catch(() => undefined)
     // A write made meanwhile may have returned a newer state.
     if (loaded === undefined || writes !== this.#writes.count) return
-    if (loaded.saved) return this.#adopt(loaded.saved.activations)
+    const { saved, writers } = loaded
+    if (saved && !hasLost(writers, writer, this.#confirmed)) return this.#adopt(saved.activations)
     if (this.#state.length === 0) return
     this.#add((state) => state, false)
     await this.save()
@@ -120,7 +124,6 @@ export class SavedActivations implements Kept {
   }
 
   #add(change: ChangeActivations, isReplacement: boolean, gone: Activations = []): void {
-    if (this.#saving.store === undefined) return
     this.#unsaved = [...this.#unsaved, { number: ++this.#changes, isReplacement, change, gone }]
     if (this.#unsaved.length > MAX_UNSAVED) this.#unsaved = [this.#merged()]
   }
@@ -137,12 +140,15 @@ export class SavedActivations implements Kept {
 
   /** Writes the unsaved changes. Called by `PatientWrites`. */
   async write(number: number): Promise<void> {
-    const { id, writer, allowlists, store } = this.#saving
+    const { id, writer, allowlists, store, caps } = this.#saving
     const changes = this.#unsaved
     let evicted: Activations = []
     const localState = this.#state
     const newest = this.#changes
-    const stored = await store?.update(sessionKey(id), (current) => {
+    const [confirmed, lastStored] = [this.#confirmed, this.#stored]
+    const restored = (state: Activations) =>
+      merge(state, { from: [], to: missingIn(state, lastStored) }, caps)
+    const stored = await store.update(sessionKey(id), (current) => {
       const saved = readSaved(current)
       const writers = readWriters(current)
       const fresh = changes.filter(({ number }) => number > (writers.get(writer) ?? 0))
@@ -150,13 +156,18 @@ export class SavedActivations implements Kept {
       if (saved && fresh.length === 0) return current
       // A first save writes what is here; later ones change what is there.
       const state = saved
-        ? fresh.reduce((before, { change }) => change(before), saved.activations)
+        ? fresh.reduce(
+            (before, { change }) => change(before),
+            // What the store lost, while others have written since, is added again.
+            hasLost(writers, writer, confirmed) ? restored(saved.activations) : saved.activations,
+          )
         : localState
       evicted = missingIn(state, saved?.activations ?? [])
       const limits = union(saved?.allowlists ?? [], allowlists)
       return writeSaved(writeState(id, state, limits), withWriter(writers, writer, newest))
     })
     this.#unsaved = this.#unsaved.filter(({ number }) => number > newest)
+    this.#confirmed = Math.max(this.#confirmed, newest)
     const reported = new Set(changes.flatMap(({ gone }) => gone.map(({ name }) => name)))
     const unreported = evicted.filter(({ name }) => !reported.has(name))
     if (this.#writes.isNewest(number)) this.#adopt(readSaved(stored)?.activations ?? localState, unreported)
@@ -183,11 +194,12 @@ function missingIn(later: Activations, before: Activations): Activations {
 }
 
 /** Loads a saved session. A store that hangs or fails is reported as an event, and the session starts empty. */
-export async function loadState(
-  id: string,
-  { store, schedule, emit }: Pick<Saving, 'store' | 'schedule' | 'emit'>,
-): Promise<SessionState | undefined> {
-  if (store === undefined) return undefined
+export async function loadState({
+  id,
+  store,
+  schedule,
+  emit,
+}: Pick<Saving, 'id' | 'store' | 'schedule' | 'emit'>): Promise<SessionState | undefined> {
   const value = await readInTime(() => store.get(sessionKey(id)), schedule).catch((error: unknown) => {
     emit({ type: 'load-failed', sessionId: id, error: describeFailure(error) })
     return undefined

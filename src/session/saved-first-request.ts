@@ -13,7 +13,8 @@ type Place = Pick<Saving, 'id' | 'writer' | 'store' | 'schedule' | 'background' 
 /**
  * The copy of a session's first request in a store. It has a key of its own, because it may hold thousands of definitions
  * that never change; what came since has another. Of the replicas of a session, the first to write decides the bytes;
- * the others take them over and add their late tools. Writes are numbered, as those of activations are: an abandoned one that arrives after a newer one has no effect.
+ * the others take them over and add their late tools. Writes are numbered, as those of activations are: an abandoned one
+ * that arrives after a newer one has no effect.
  */
 export class SavedFirstRequest implements Kept {
   readonly #viewpoint: Pick<SessionViewpoint, 'first' | 'begin'>
@@ -38,17 +39,16 @@ export class SavedFirstRequest implements Kept {
     this.#writes = new PatientWrites(this, place)
   }
 
-  /** Makes the session's requests begin with what the store has, unless its settings are others now. */
-  continueFrom(stored: SentRequest): void {
-    const first = this.#begin(stored)
+  /** Notes what the store has, with which the session's requests begin if it fits. */
+  noteStored(stored: SentRequest): void {
+    const { first } = this.#viewpoint
     this.#stored = stored
     if (first) this.#saved = { first, changes: first.changes }
   }
 
-  /** Makes the session's requests begin with what the host passed, or with a new first request, whatever the store has. */
-  replaceSaved(sent: SentRequest | undefined): void {
+  /** Replaces what the store has with the first request as it is here, or with the next one. */
+  replaceSaved(): void {
     this.#replaces = true
-    if (sent) this.#begin(sent)
   }
 
   /** Takes over what other processes wrote since. What the store has lost is written again. Never rejects. */
@@ -69,7 +69,6 @@ export class SavedFirstRequest implements Kept {
   /** Whether the store lacks something. */
   get isDue(): boolean {
     const { first } = this.#viewpoint
-    if (this.#place.store === undefined) return false
     return first ? !this.#has(first) : this.#replaces
   }
 
@@ -81,13 +80,6 @@ export class SavedFirstRequest implements Kept {
   /** Writes what has changed, or throws `store-unavailable`. */
   close(): Promise<void> {
     return this.#writes.close(`the first request of the session "${this.#place.id}"`)
-  }
-
-  #begin(sent: SentRequest): FirstRequest | undefined {
-    const first = new FirstRequest(sent)
-    if (!first.fits(this.#settings)) return undefined
-    this.#viewpoint.begin(first)
-    return first
   }
 
   #has(first: FirstRequest): boolean {
@@ -112,11 +104,11 @@ export class SavedFirstRequest implements Kept {
     const before = this.#stored
     const replaces = this.#replaces
     const isKnown = !replaces && before && sent && idOfSent(before) === idOfSent(sent)
-    const value = isKnown ? undefined : await store?.update(sentKey(id), this.#bytes(sent, write))
+    const value = isKnown ? undefined : await store.update(sentKey(id), this.#bytes(sent, write))
     const base = isKnown ? before : sentIn(value)
     const isOwn = !isKnown && readWriters(value).get(writer) === write
     // What came since an earlier state of the same bytes.
-    if (replaces) await store?.delete(sinceKey(id))
+    if (replaces) await store.delete(sinceKey(id))
     if (base === undefined || isOwn) return base
     const add = (isSure: boolean) => (current: StoredValue | undefined) => {
       const writers = readWriters(current)
@@ -129,12 +121,12 @@ export class SavedFirstRequest implements Kept {
       const merged = { of: idOfSent(base), lateTools, servers, isWarned }
       return { ...merged, writers: [...withWriter(writers, writer, write)] } as unknown as StoredValue
     }
-    const since = await store?.update(sinceKey(id), add(!isKnown))
+    const since = await store.update(sinceKey(id), add(!isKnown))
     if (!isKnown || !isOfOther(since, base)) return withSince(base, since)
     // Another replica may have replaced the bytes.
-    const newest = sentIn(await store?.get(sentKey(id)))
+    const newest = sentIn(await store.get(sentKey(id)))
     if (newest && idOfSent(newest) !== idOfSent(base)) return withSince(newest, since)
-    return withSince(base, await store?.update(sinceKey(id), add(true)))
+    return withSince(base, await store.update(sinceKey(id), add(true)))
   }
 
   /** Returns what a store is to make of its value: pure, because the store may apply it again to a newer one. */
@@ -168,7 +160,13 @@ export class SavedFirstRequest implements Kept {
     if (first && sent && idOfSent(stored) === idOfSent(sent))
       // With what changed here since the store was asked.
       first.adopt(mergeSent(stored, { from: sent, to: first.toJSON() }))
-    else this.continueFrom(stored)
+    else if (stored.settings === this.#settings) this.#continueFrom(stored)
+  }
+
+  #continueFrom(stored: SentRequest): void {
+    const first = new FirstRequest(stored)
+    this.#viewpoint.begin(first)
+    this.#saved = { first, changes: first.changes }
   }
 }
 
@@ -202,7 +200,6 @@ async function load({
   schedule,
   emit,
 }: Omit<Place, 'writer' | 'background'>): Promise<{ readonly sent: SentRequest | undefined } | undefined> {
-  if (store === undefined) return undefined
   const read = () => Promise.all([store.get(sentKey(id)), store.get(sinceKey(id))])
   return readInTime(read, schedule)
     .then(([value, since]) => ({ sent: value === undefined ? undefined : withSince(readSent(value), since) }))

@@ -2,7 +2,7 @@ import type { Spill } from '../call/spill.ts'
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
 import type { ToolDefinition } from '../tool.ts'
-import type { SessionSettings } from './settings.ts'
+import type { SessionDialect, SessionSettings } from './settings.ts'
 import type { Surface } from './surface.ts'
 
 /** What all requests of a conversation begin with, and what came since, as plain JSON. */
@@ -21,16 +21,12 @@ export interface SentRequest {
   readonly isWarned: boolean
 }
 
-/**
- * Identifies the settings that decide which tools a request may show: a session restored with others begins again.
- * Returns undefined without a dialect, for which there is no first request.
- */
+/** Identifies the settings that decide which tools a request may show: a session restored with others begins again. */
 export function settingsId(
-  settings: SessionSettings,
+  dialect: SessionDialect,
+  { strategy, searchTool, searchStyle, policy, allowlists, mode, defer, pinned }: SessionSettings,
   { spill }: { readonly spill: Spill | undefined },
-): string | undefined {
-  const { dialect, strategy, searchTool, searchStyle, policy, allowlists, mode, defer, pinned } = settings
-  if (dialect === undefined) return undefined
+): string {
   const provider = [dialect.name, dialect.strategy, dialect.dispatchesLateTools === true]
   const division = [mode, defer, [...new Set(pinned)].sort()]
   const metaTools = [strategy, searchTool, searchStyle, spill !== undefined]

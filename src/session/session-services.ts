@@ -1,10 +1,11 @@
 import { CallRunner } from '../call/call-runner.ts'
-import type { CallSettings } from '../call/call-scope.ts'
+import type { CallHooks, CallSettings } from '../call/call-scope.ts'
 import { CallState } from '../call/call-state.ts'
 import type { Spill } from '../call/spill.ts'
 import type { CapabilityBackends } from '../capability.ts'
 import { ToolcribError } from '../errors.ts'
 import { EventStream } from '../events.ts'
+import type { SearchLimit } from '../meta-tools/search-session.ts'
 import { DeferredNotes } from '../meta-tools/session-meta-tools.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
 import { ModeHistory } from '../registry/mode.ts'
@@ -15,8 +16,12 @@ import { maskFor } from '../secrets/mask.ts'
 import type { Store } from '../store/store.ts'
 import type { TokenCounter } from '../text.ts'
 import { type Schedule, scheduleInBackground, scheduleWithTimers } from '../time.ts'
+import type { Meter } from '../usage.ts'
+import type { Activations } from './activations.ts'
+import type { WritePlace } from './patient-writes.ts'
 import { loadState } from './saved-activations.ts'
 import { givenSent, loadSent } from './saved-first-request.ts'
+import type { SentRequest } from './sent-request.ts'
 import { Session } from './session.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { readState, type SessionState } from './state.ts'
@@ -94,6 +99,26 @@ export interface SessionOrigin {
   readonly tools?: readonly string[]
 }
 
+/** What a session starts with. */
+export interface SessionParameters<Dialect extends SessionDialect> {
+  readonly id: string
+  readonly settings: SessionSettings<Dialect>
+  /** What it starts with. */
+  readonly activations: Activations
+  /** What its requests begin with, when some were sent already. */
+  readonly sent?: SentRequest | undefined
+  /** True when those replace the stored state, because the host passed them. */
+  readonly replacesSaved?: boolean
+  readonly store?: Store | undefined
+  readonly parentId?: string
+  /** Hooks of the calls during which it was forked; they apply here too. */
+  readonly hooks?: readonly CallHooks[]
+  /** Meters of these calls. */
+  readonly meters?: readonly Meter[]
+  /** Its parent's, which a fork shares; a new one when absent. */
+  readonly searchLimit?: SearchLimit
+}
+
 /** Opens a new session, or one from saved state or a store. Throws `config-invalid` for a state that cannot be used. */
 export async function openSession<Dialect extends SessionDialect>(
   services: SessionServices,
@@ -105,10 +130,11 @@ export async function openSession<Dialect extends SessionDialect>(
   const { events, schedule, newId } = services
   const given = state === undefined ? undefined : readState(state)
   const sessionId = id ?? given?.id ?? newId()
-  const from = { id: sessionId, store, schedule, emit: events.emit }
-  const [saved, sent] = given
-    ? [given, settings.dialect && state ? givenSent(state, from) : undefined]
-    : await Promise.all([loadState(sessionId, from), settings.dialect ? loadSent(from) : undefined])
+  const from = { id: sessionId, schedule, emit: events.emit }
+  const { saved, sent } =
+    given && state
+      ? { saved: given, sent: settings.dialect && givenSent(state, from) }
+      : await loadSaved(store, settings.dialect, from)
   const session = new Session<Dialect>(services, {
     id: sessionId,
     settings: { ...settings, allowlists: withList(saved?.allowlists ?? [], tools) },
@@ -120,6 +146,18 @@ export async function openSession<Dialect extends SessionDialect>(
   // Definitions that changed since it was saved are reported now, not with the first surface.
   if (saved) session.promptNote()
   return session
+}
+
+/** What a store has of a session. */
+async function loadSaved(
+  store: Store | undefined,
+  dialect: SessionDialect | undefined,
+  from: Pick<WritePlace, 'id' | 'schedule' | 'emit'>,
+): Promise<{ saved?: SessionState | undefined; sent?: SentRequest | undefined }> {
+  if (store === undefined) return {}
+  const place = { ...from, store }
+  const [saved, sent] = await Promise.all([loadState(place), dialect && loadSent(place)])
+  return { saved, sent }
 }
 
 /** A session that is reopened with the same tools keeps a single list of them. */

@@ -1,11 +1,4 @@
-import {
-  checkOptions,
-  type OptionRules,
-  textList,
-  trueOrFalse,
-  type ValueCheck,
-  wholeNumber,
-} from '../check-options.ts'
+import type { ValueCheck } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import type { SearchStyle, SearchToolName } from '../meta-tools/search-session.ts'
@@ -55,30 +48,6 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
   readonly policy: Policy
   /** The allowlists of the session and of those it was forked from. */
   readonly allowlists: readonly (readonly string[])[]
-}
-
-/** How a child session differs from its parent. */
-export interface ForkOptions {
-  /** Start with the parent's activations; true when absent. */
-  readonly inheritActive?: boolean
-  /** The only tools the child may use: names and globs. Takes precedence over inherited activations. */
-  readonly tools?: readonly string[]
-  /** Its own cap; the parent's when absent. */
-  readonly maxActive?: number
-  /** The dialect of its own model; the parent's when absent. */
-  readonly dialect?: SessionDialect
-}
-
-const FORK_RULES: OptionRules<ForkOptions> = {
-  inheritActive: trueOrFalse,
-  tools: textList,
-  maxActive: wholeNumber(),
-  dialect: aDialect,
-}
-
-/** Throws `config-invalid` for an unknown key or a value out of range. */
-export function checkForkOptions(options: ForkOptions): void {
-  checkOptions<ForkOptions>('a fork', options, FORK_RULES)
 }
 
 /** Names of tools, as a method of a session takes them. Throws `config-invalid` for anything else. */

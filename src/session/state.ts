@@ -80,6 +80,13 @@ export function withWriter(writers: Writers, writer: string, number: number): Wr
   return new Map([...others.slice(1 - MAX_WRITERS), [writer, number]])
 }
 
+/** Whether a stored state lacks a change that the store had confirmed: it lost its data, or went back to older ones. */
+export function hasLost(writers: Writers, writer: string, confirmed: number): boolean {
+  const number = writers.get(writer)
+  // One that others have pushed out may have lost nothing.
+  return number === undefined ? confirmed > 0 && writers.size < MAX_WRITERS : number < confirmed
+}
+
 function isWriter(pair: unknown): pair is [string, number] {
   return Array.isArray(pair) && typeof pair[0] === 'string' && isCount(pair[1])
 }

@@ -86,10 +86,9 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     // What is deferred must be within reach of a search.
     const canStay =
       this.strategy !== 'append' && (this.view.deferred.size === 0 || this.searchToolName !== undefined)
-    const id = settingsId(settings, services)
-    if (id === undefined || !canStay) return surface
+    if (settings.dialect === undefined || !canStay) return surface
     this.#first = new FirstRequest({
-      settings: id,
+      settings: settingsId(settings.dialect, settings, services),
       surface,
       behind: this.#behind,
       promptNote: this.promptNote,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { deleteSession, type Session, ToolRegistry, UNTRUSTED_NOTE } from 'toolcrib'
 import { fileStore, memoryStore, storeSpill } from 'toolcrib/stores'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, inject, it, onTestFinished } from 'vitest'
 import { type Model, runAgent } from '../../src/agent/index.ts'
 import { anthropic } from '../../src/dialects/anthropic.ts'
 import { bedrock } from '../../src/dialects/bedrock.ts'
@@ -72,8 +72,8 @@ describe('a session over 30 turns in which servers join, leave and change', () =
     await session.close()
     await store.close()
     // There, only another server is connected.
-    const program = join(import.meta.dirname, '../fixtures/next-request.ts')
-    const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', program, directory])
+    const program = join(inject('programs'), 'next-request.js')
+    const { stdout } = await promisify(execFile)(process.execPath, [program, directory])
     expect(stdout).toBe(first)
   })
 
@@ -115,7 +115,7 @@ describe('a session with a dialect', () => {
       const { registry, session } = await open(more)
       const surface = session.surface()
       expect(session.surface()).toBe(surface)
-      // The same definitions, registered again, are no change either.
+      // The same definitions, registered again, are not a change either.
       registry.syncMcp('first', [tool('tool')])
       expect(session.surface()).toBe(surface)
       registry.syncMcp('second', [tool('tool')])
@@ -375,8 +375,8 @@ describe('a session with a dialect', () => {
   it.each([
     ['without a surface', () => ({ surface: null })],
     ['with a strategy that has none', (surface: object) => ({ surface: { ...surface, strategy: 'append' } })],
-    ['with tools that are none', (surface: object) => ({ surface: { ...surface, tools: [{ name: 'x' }] } })],
-    ['with late tools that are none', () => ({ lateTools: [7] })],
+    ['with invalid tools', (surface: object) => ({ surface: { ...surface, tools: [{ name: 'x' }] } })],
+    ['with invalid late tools', () => ({ lateTools: [7] })],
     ['without texts', () => ({ behind: null })],
     ['without servers', () => ({ servers: 'first' })],
   ])('does without a saved first request %s, from a state or from a store', async (_, edit) => {

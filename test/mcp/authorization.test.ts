@@ -34,14 +34,16 @@ describe('a connected server that wants another authorization', () => {
     timeoutMs = 10_000,
     issuer = new Issuer(),
     credentials,
+    greetsAnybody = false,
   }: {
     authorize?: NonNullable<OAuthOptions['authorize']>
     timeoutMs?: number
     issuer?: Issuer
     credentials?: { client_id: string; client_secret: string }
+    greetsAnybody?: boolean
   } = {}) {
     issuer.url = await listen((request, response) => issuer.handle(request, response))
-    const resource = new Resource(issuer)
+    const resource = new Resource(issuer, { greetsAnybody })
     resource.url = await listen((request, response) => resource.handle(request, response))
     const registry = new ToolRegistry()
     const asked: string[] = []
@@ -82,6 +84,13 @@ describe('a connected server that wants another authorization', () => {
     expect(await call('read')).toMatchObject({ ok: true })
     expect(asked).toHaveLength(2)
     expect(resource.done).toEqual(['write', 'write', 'read'])
+  })
+
+  it('gets it for its first list, where it greets anybody', async () => {
+    const { asked, call, registry } = await start({ greetsAnybody: true })
+    expect(asked).toEqual(['read'])
+    expect(registry.has('mcp__web__read')).toBe(true)
+    expect(await call('read')).toMatchObject({ ok: true, value: 'read done' })
   })
 
   it('gets it once for all calls that are refused meanwhile', async () => {
@@ -348,11 +357,13 @@ class Resource {
   /** true: no scope is enough for `write`. */
   isNeverContent = false
   refusals = 0
+  readonly #greetsAnybody: boolean
   /** The tools that were called. */
   readonly done: string[] = []
 
-  constructor(issuer: Issuer) {
+  constructor(issuer: Issuer, { greetsAnybody = false } = {}) {
     this.issuer = issuer
+    this.#greetsAnybody = greetsAnybody
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
@@ -364,7 +375,9 @@ class Resource {
       method: string
       params?: { name?: string; protocolVersion?: string }
     }
-    const scopes = this.issuer.scopesOf(request.headers.authorization?.replace('Bearer ', '') ?? '')
+    const isGreeting = method === 'initialize' || method.startsWith('notifications/')
+    const granted = this.issuer.scopesOf(request.headers.authorization?.replace('Bearer ', '') ?? '')
+    const scopes = granted ?? (this.#greetsAnybody && isGreeting ? [] : undefined)
     if (!scopes) return this.#refuse(response, 401, 'scope="read"')
     const isWriting = params?.name === 'write'
     if (isWriting && (this.isNeverContent || !scopes.includes('write')))

@@ -1,4 +1,13 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import {
+  anyObject,
+  anyText,
+  anyValue,
+  checkOptions,
+  type OptionRules,
+  required,
+  wholeNumber,
+} from '../../check-options.ts'
 import { type AnthropicOptions, anthropic } from '../../dialects/anthropic.ts'
 import { sdkLoader } from './load-sdk.ts'
 import { type MessagesModel, type MessagesParams, messagesModel } from './messages-model.ts'
@@ -16,8 +25,9 @@ export interface AnthropicModelOptions extends AnthropicOptions {
   readonly params?: MessagesParams
 }
 
-/** A model of Anthropic's, through `@anthropic-ai/sdk`. */
+/** A model of Anthropic's, through `@anthropic-ai/sdk`. Throws `config-invalid` for an unknown option or value. */
 export function anthropicModel(options: AnthropicModelOptions): MessagesModel {
+  checkOptions<AnthropicModelOptions>('anthropicModel()', options, OPTIONS)
   const { model, client, apiKey, baseURL, maxTokens = 8192, params = {}, ...dialectOptions } = options
   return messagesModel({
     id: model,
@@ -34,4 +44,17 @@ export function anthropicModel(options: AnthropicModelOptions): MessagesModel {
       })
     }),
   })
+}
+
+const OPTIONS: OptionRules<AnthropicModelOptions> = {
+  model: required(anyText),
+  client: anyObject,
+  apiKey: anyText,
+  baseURL: anyText,
+  maxTokens: wholeNumber({ from: 1 }),
+  params: anyObject,
+  // The dialect checks these.
+  cache: anyValue,
+  allowedCallers: anyValue,
+  inlineTools: anyValue,
 }

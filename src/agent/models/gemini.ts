@@ -5,6 +5,7 @@ import type {
   GoogleGenAI,
   Tool,
 } from '@google/genai'
+import { anyObject, anyText, checkOptions, type OptionRules, required } from '../../check-options.ts'
 import { type GeminiRequest, type GeminiResponse, gemini } from '../../dialects/gemini.ts'
 import { type Model, readAnswer } from '../model.ts'
 import { withHostTools } from './host-tools.ts'
@@ -26,14 +27,10 @@ export interface GeminiModelOptions {
   }
 }
 
-/** A Gemini model, through `@google/genai`. */
-export function geminiModel({
-  model,
-  client,
-  apiKey,
-  baseURL,
-  params = {},
-}: GeminiModelOptions): GeminiModel {
+/** A Gemini model, through `@google/genai`. Throws `config-invalid` for an unknown option or value. */
+export function geminiModel(options: GeminiModelOptions): GeminiModel {
+  checkOptions<GeminiModelOptions>('geminiModel()', options, OPTIONS)
+  const { model, client, apiKey, baseURL, params = {} } = options
   const { tools: hostTools, ...settings } = params
   const dialect = withHostTools(gemini(), hostTools)
   const open = sdkLoader('@google/genai', async () => {
@@ -47,7 +44,7 @@ export function geminiModel({
   return {
     id: model,
     dialect,
-    async send({ contents, config }, options) {
+    async send({ contents, config }, sendOptions) {
       const { models } = await open()
       const headers = new FailureHeaders()
       // The host's client may have its own fetch, which must not be replaced.
@@ -60,11 +57,14 @@ export function geminiModel({
             ...settings,
             ...config,
             ...(httpOptions ? { httpOptions } : {}),
-            ...(options.mayCall || !config.tools ? {} : { toolConfig: NO_CALLS }),
-            abortSignal: options.signal,
+            // The host's settings for the provider's own tools stay: the history needs them.
+            ...(sendOptions.mayCall || !config.tools
+              ? {}
+              : { toolConfig: { ...settings.toolConfig, ...NO_CALLS } }),
+            abortSignal: sendOptions.signal,
           },
         })
-        return await readAnswer(chunks, dialect.openStream(), options)
+        return await readAnswer(chunks, dialect.openStream(), sendOptions)
       } catch (error) {
         throw headers.addTo(error)
       }
@@ -91,3 +91,11 @@ class FailureHeaders {
 
 // The SDK's enum is a value, and the SDK is loaded only when it is used.
 const NO_CALLS = { functionCallingConfig: { mode: 'NONE' as FunctionCallingConfigMode } }
+
+const OPTIONS: OptionRules<GeminiModelOptions> = {
+  model: required(anyText),
+  client: anyObject,
+  apiKey: anyText,
+  baseURL: anyText,
+  params: anyObject,
+}

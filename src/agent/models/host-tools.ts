@@ -6,8 +6,11 @@ export function withHostTools<Message, Request, Response, StreamEvent, HostTool>
   hostTools: readonly HostTool[] | undefined,
 ): Dialect<Message, Request, Response, StreamEvent, HostTool> {
   if (hostTools === undefined || hostTools.length === 0) return dialect
+  const { maxTools } = dialect as { maxTools?: number }
   return {
     ...dialect,
+    // A session that counts its deferred tools leaves room for these.
+    ...(maxTools === undefined ? {} : { maxTools: maxTools - hostTools.length }),
     toRequest: (input) =>
       dialect.toRequest({ ...input, hostTools: [...hostTools, ...(input.hostTools ?? [])] }),
   }

@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import type { MessagesDialect, MessagesRequest } from '../../dialects/anthropic.ts'
 import { type Model, readAnswer } from '../model.ts'
+import { UNSUPPORTED, USE_DISPATCH, withHint } from './error-hint.ts'
 import { withHostTools } from './host-tools.ts'
 
 /** A model that speaks the Messages API. */
@@ -41,21 +42,25 @@ export function messagesModel({
     dialect,
     async send(request, options) {
       const { messages } = await client()
-      const events = await messages.create(
-        {
-          model: id,
-          max_tokens: maxTokens,
-          ...params,
-          ...request,
-          ...(options.mayCall || request.tools.length === 0 ? {} : { tool_choice: { type: 'none' } }),
-          stream: true,
-        },
-        {
-          signal: options.signal,
-          maxRetries: 0,
-          ...(betas.length === 0 ? {} : { headers: { 'anthropic-beta': betas.join(',') } }),
-        },
-      )
+      const events = await messages
+        .create(
+          {
+            model: id,
+            max_tokens: maxTokens,
+            ...params,
+            ...request,
+            ...(options.mayCall || request.tools.length === 0 ? {} : { tool_choice: { type: 'none' } }),
+            stream: true,
+          },
+          {
+            signal: options.signal,
+            maxRetries: 0,
+            ...(betas.length === 0 ? {} : { headers: { 'anthropic-beta': betas.join(',') } }),
+          },
+        )
+        .catch((error: unknown) => {
+          throw withHint(error, [/defer_loading|tool_reference/, UNSUPPORTED], USE_DISPATCH)
+        })
       return readAnswer(events, dialect.openStream(), options)
     },
   }

@@ -1,4 +1,12 @@
 import type Anthropic from '@anthropic-ai/sdk'
+import {
+  anyObject,
+  anyText,
+  checkOptions,
+  type OptionRules,
+  required,
+  wholeNumber,
+} from '../../check-options.ts'
 import { minimax } from '../../dialects/minimax.ts'
 import { sdkLoader } from './load-sdk.ts'
 import { type MessagesModel, type MessagesParams, messagesModel } from './messages-model.ts'
@@ -16,8 +24,12 @@ export interface MiniMaxModelOptions {
   readonly params?: MessagesParams
 }
 
-/** A model of MiniMax's, through its Messages endpoint and `@anthropic-ai/sdk`. */
+/**
+ * A model of MiniMax's, through its Messages endpoint and `@anthropic-ai/sdk`. Throws `config-invalid` for an unknown option
+ * or value.
+ */
 export function minimaxModel(options: MiniMaxModelOptions): MessagesModel {
+  checkOptions<MiniMaxModelOptions>('minimaxModel()', options, OPTIONS)
   const { model, client, apiKey = 'none', baseURL = 'https://api.minimax.io/anthropic' } = options
   return messagesModel({
     id: model,
@@ -31,4 +43,13 @@ export function minimaxModel(options: MiniMaxModelOptions): MessagesModel {
       return new Client({ apiKey, baseURL, authToken: null })
     }),
   })
+}
+
+const OPTIONS: OptionRules<MiniMaxModelOptions> = {
+  model: required(anyText),
+  client: anyObject,
+  apiKey: anyText,
+  baseURL: anyText,
+  maxTokens: wholeNumber({ from: 1 }),
+  params: anyObject,
 }

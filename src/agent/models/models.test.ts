@@ -5,6 +5,7 @@ import type { Surface } from '../../session/surface.ts'
 import { readFailure } from '../read-failure.ts'
 import { anthropicModel } from './anthropic.ts'
 import { geminiModel } from './gemini.ts'
+import { minimaxModel } from './minimax.ts'
 import { openaiChatModel } from './openai-chat.ts'
 import { openaiResponsesModel } from './openai-responses.ts'
 
@@ -70,7 +71,71 @@ describe('a request that fails', () => {
   })
 })
 
+describe('a model without native deferral', () => {
+  it.each([
+    [
+      'openai-responses',
+      (url: string) => openaiResponsesModel({ model: 'm', baseURL: `${url}/v1` }),
+      "Tool 'tool_search' is not supported with m.",
+    ],
+    [
+      'anthropic',
+      (url: string) => anthropicModel({ model: 'm', apiKey: 'key', baseURL: url }),
+      'tools.1.defer_loading: Extra inputs are not permitted',
+    ],
+  ] as const)(
+    'on %s is an error that names the strategy to open the session with',
+    async (_name, make, message) => {
+      const headers = { 'content-type': 'application/json' }
+      const { url } = await serve(400, headers, JSON.stringify({ error: { message } }))
+      const outcome = await sendHello(make(url))
+      expect('thrown' in outcome && String(outcome.thrown)).toContain(
+        'open the session with strategy "dispatch"',
+      )
+    },
+  )
+})
+
+describe('the options of a model', () => {
+  it.each([
+    ['anthropicModel', anthropicModel],
+    ['geminiModel', geminiModel],
+    ['minimaxModel', minimaxModel],
+    ['openaiChatModel', openaiChatModel],
+    ['openaiResponsesModel', openaiResponsesModel],
+  ] as const)('of %s are checked: a misspelt address would send requests elsewhere', (_name, make) => {
+    const options = { model: 'm', baseUrl: 'http://localhost:1' }
+    expect(() => make(options)).toThrow(/baseURL/)
+    expect(() => make({ apiKey: 'key' } as never)).toThrow(/model/)
+  })
+
+  it('may hold the cache key of Responses, which otherwise is the id of the session', async () => {
+    const { url, bodies } = await serve(400, { 'content-type': 'application/json' }, '{}')
+    const keyed = (params: object) => openaiResponsesModel({ model: 'm', baseURL: `${url}/v1`, params })
+    await sendHello(keyed({}), { cacheKey: 'session' })
+    await sendHello(keyed({ prompt_cache_key: 'mine' }), { cacheKey: 'session' })
+    expect(bodies.map(({ prompt_cache_key }) => prompt_cache_key)).toEqual(['session', 'mine'])
+  })
+})
+
 describe("the host's own tools", () => {
+  it('leave less room for those that the session defers', () => {
+    const tools = [{ type: 'web_search_20260318' as const, name: 'web_search' as const }]
+    const model = anthropicModel({ model: 'm', apiKey: 'key', params: { tools } })
+    expect(model.dialect).toMatchObject({ maxTools: 9_999 })
+  })
+
+  it('keep their settings in a turn without calls, on Gemini', async () => {
+    const { url, bodies } = await serve(400, { 'content-type': 'application/json' }, '{}')
+    const params = { tools: [{ googleSearch: {} }], toolConfig: { includeServerSideToolInvocations: true } }
+    const model = geminiModel({ model: 'm', apiKey: 'key', baseURL: url, params })
+    await sendHello(model, {}, { ...SEND, mayCall: false })
+    expect(bodies[0]?.toolConfig).toEqual({
+      includeServerSideToolInvocations: true,
+      functionCallingConfig: { mode: 'NONE' },
+    })
+  })
+
   it.each([
     [
       'anthropic',
@@ -110,14 +175,18 @@ describe("the host's own tools", () => {
 /** A model whose requests and responses are only passed on. */
 type AnyModel = ReturnType<typeof geminiModel | typeof anthropicModel | typeof openaiChatModel>
 
-async function sendHello(made: object): Promise<{ thrown: unknown } | { stop: string }> {
+async function sendHello(
+  made: object,
+  more: { cacheKey?: string } = {},
+  options = SEND,
+): Promise<{ thrown: unknown } | { stop: string }> {
   const model = made as AnyModel & {
     send(request: unknown, options: typeof SEND): Promise<{ response: never }>
   }
   const messages = [model.dialect.userMessage('hi')] as never[]
-  const request = model.dialect.toRequest({ surface: SURFACE, messages })
+  const request = model.dialect.toRequest({ surface: SURFACE, messages, ...more })
   try {
-    const { response } = await model.send(request, SEND)
+    const { response } = await model.send(request, options)
     return { stop: model.dialect.toReply(response, SURFACE).stop }
   } catch (thrown) {
     return { thrown }

@@ -1,8 +1,17 @@
 import type OpenAI from 'openai'
+import {
+  anyObject,
+  anyText,
+  anyValue,
+  checkOptions,
+  type OptionRules,
+  required,
+} from '../../check-options.ts'
 import { type ChatRequest, type OpenAiChatOptions, openaiChat } from '../../dialects/openai-chat.ts'
 import { type Model, readAnswer } from '../model.ts'
+import { withHint } from './error-hint.ts'
 import { withHostTools } from './host-tools.ts'
-import { type OpenAiClientOptions, openAiClient } from './openai-client.ts'
+import { CLIENT_RULES, type OpenAiClientOptions, openAiClient } from './openai-client.ts'
 
 /** A model that speaks Chat Completions. */
 export type OpenAiChatModel = Model<OpenAI.ChatCompletionMessageParam, ChatRequest, OpenAI.ChatCompletion>
@@ -17,8 +26,12 @@ export interface OpenAiChatModelOptions extends OpenAiChatOptions, OpenAiClientO
     Pick<ChatRequest, 'tools'>
 }
 
-/** A model behind Chat Completions, of OpenAI or any server that speaks it, through the `openai` package. */
+/**
+ * A model behind Chat Completions, of OpenAI or any compatible server, through the `openai` package. Throws
+ * `config-invalid` for an unknown option or value.
+ */
 export function openaiChatModel(options: OpenAiChatModelOptions): OpenAiChatModel {
+  checkOptions<OpenAiChatModelOptions>('openaiChatModel()', options, OPTIONS)
   const { model, client, apiKey, baseURL, params: allParams = {}, ...dialectOptions } = options
   const { tools: hostTools, ...params } = allParams
   const dialect = withHostTools(openaiChat(dialectOptions), hostTools)
@@ -41,7 +54,7 @@ export function openaiChatModel(options: OpenAiChatModelOptions): OpenAiChatMode
           { signal: sendOptions.signal, maxRetries: 0 },
         )
         .catch((error: unknown) => {
-          throw withResponsesHint(error)
+          throw withHint(error, [/reasoning/i, /tool|function/i], USE_RESPONSES)
         })
       return readAnswer(chunks, dialect.openStream(), sendOptions)
     },
@@ -49,10 +62,14 @@ export function openaiChatModel(options: OpenAiChatModelOptions): OpenAiChatMode
 }
 
 /** From GPT-5.6 on, OpenAI's models that reason take functions only through the Responses API. */
-function withResponsesHint(error: unknown): unknown {
-  if (!(error instanceof Error) || !('status' in error) || error.status !== 400) return error
-  if (!/reasoning/i.test(error.message) || !/tool|function/i.test(error.message)) return error
-  error.message +=
-    '; this model takes tools with reasoning through the Responses API: use openaiResponsesModel'
-  return error
+const USE_RESPONSES =
+  'this model takes tools with reasoning through the Responses API: use openaiResponsesModel'
+
+const OPTIONS: OptionRules<OpenAiChatModelOptions> = {
+  ...CLIENT_RULES,
+  model: required(anyText),
+  params: anyObject,
+  // The dialect checks these.
+  maxTools: anyValue,
+  maxDescriptionChars: anyValue,
 }

@@ -1,4 +1,5 @@
 import type OpenAI from 'openai'
+import { anyObject, anyText, type OptionRules } from '../../check-options.ts'
 import { sdkLoader } from './load-sdk.ts'
 
 /** How to reach a server that speaks OpenAI's API. */
@@ -8,6 +9,12 @@ export interface OpenAiClientOptions {
   readonly apiKey?: string
   /** Of a server that speaks OpenAI's API. Without an `apiKey` it gets no key, not even the environment's. */
   readonly baseURL?: string
+}
+
+export const CLIENT_RULES: OptionRules<OpenAiClientOptions> = {
+  client: anyObject,
+  apiKey: anyText,
+  baseURL: anyText,
 }
 
 /** Opens a client of the `openai` package on first use. */

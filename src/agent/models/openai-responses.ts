@@ -1,12 +1,21 @@
 import type OpenAI from 'openai'
 import {
+  anyObject,
+  anyText,
+  anyValue,
+  checkOptions,
+  type OptionRules,
+  required,
+} from '../../check-options.ts'
+import {
+  type OpenAiResponsesOptions,
   openaiResponses,
-  type ResponsesCallers,
   type ResponsesRequest,
 } from '../../dialects/openai-responses.ts'
 import { type Model, readAnswer } from '../model.ts'
+import { UNSUPPORTED, USE_DISPATCH, withHint } from './error-hint.ts'
 import { withHostTools } from './host-tools.ts'
-import { type OpenAiClientOptions, openAiClient } from './openai-client.ts'
+import { CLIENT_RULES, type OpenAiClientOptions, openAiClient } from './openai-client.ts'
 
 /** A model that speaks the Responses API. */
 export type OpenAiResponsesModel = Model<
@@ -16,13 +25,11 @@ export type OpenAiResponsesModel = Model<
 >
 
 /** Which model behind the Responses API, how to reach it, and what else a request says. */
-export interface OpenAiResponsesModelOptions extends OpenAiClientOptions {
+export interface OpenAiResponsesModelOptions extends OpenAiResponsesOptions, OpenAiClientOptions {
   readonly model: string
-  /** Tools that programs of the model may call, by name. */
-  readonly allowedCallers?: ResponsesCallers
   /**
-   * More of the request: reasoning, temperature, limits, `prompt_cache_key`, and `tools` of the provider's own, which
-   * join the session's. To store nothing, `{ store: false }`, and for models that reason
+   * More of the request: reasoning, temperature, limits, a `prompt_cache_key` in place of the session's id, and `tools` of
+   * the provider's own, which join the session's. To store nothing, `{ store: false }`, and for models that reason
    * `include: ['reasoning.encrypted_content']` beside it.
    */
   readonly params?: Partial<
@@ -31,28 +38,46 @@ export interface OpenAiResponsesModelOptions extends OpenAiClientOptions {
   >
 }
 
-/** A model behind OpenAI's Responses API, through the `openai` package. */
+/**
+ * A model behind OpenAI's Responses API, through the `openai` package. Throws `config-invalid` for an unknown option or
+ * value.
+ */
 export function openaiResponsesModel(options: OpenAiResponsesModelOptions): OpenAiResponsesModel {
-  const { model, allowedCallers } = options
-  const { tools: hostTools, ...params } = options.params ?? {}
-  const dialect = withHostTools(openaiResponses(allowedCallers ? { allowedCallers } : {}), hostTools)
+  checkOptions<OpenAiResponsesModelOptions>('openaiResponsesModel()', options, OPTIONS)
+  const { model, client, apiKey, baseURL, params: allParams = {}, ...dialectOptions } = options
+  const { tools: hostTools, prompt_cache_key: cacheKey, ...params } = allParams
+  const dialect = withHostTools(openaiResponses(dialectOptions), hostTools)
   const open = openAiClient(options)
   return {
     id: model,
     dialect,
     async send(request, sendOptions) {
       const { responses } = await open()
-      const events = await responses.create(
-        {
-          model,
-          ...params,
-          ...request,
-          ...(sendOptions.mayCall || request.tools.length === 0 ? {} : { tool_choice: 'none' }),
-          stream: true,
-        },
-        { signal: sendOptions.signal, maxRetries: 0 },
-      )
+      const events = await responses
+        .create(
+          {
+            model,
+            ...params,
+            ...request,
+            ...(cacheKey === undefined ? {} : { prompt_cache_key: cacheKey }),
+            ...(sendOptions.mayCall || request.tools.length === 0 ? {} : { tool_choice: 'none' }),
+            stream: true,
+          },
+          { signal: sendOptions.signal, maxRetries: 0 },
+        )
+        .catch((error: unknown) => {
+          throw withHint(error, [/tool_search/, UNSUPPORTED], USE_DISPATCH)
+        })
       return readAnswer(events, dialect.openStream(), sendOptions)
     },
   }
+}
+
+const OPTIONS: OptionRules<OpenAiResponsesModelOptions> = {
+  ...CLIENT_RULES,
+  model: required(anyText),
+  params: anyObject,
+  // The dialect checks these.
+  allowedCallers: anyValue,
+  maxTools: anyValue,
 }

@@ -2,7 +2,7 @@ import { realpath } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 
 /**
- * A tool's real roots: the declared paths intersected with the granted ones. `*` stands for everything granted; of
+ * A tool's real roots: the declared paths intersected with the granted ones. `*` means everything granted; of
  * two nested directories, the inner one is used. Roots that do not exist grant nothing.
  */
 export async function grantedRoots(

@@ -78,7 +78,7 @@ export async function runApprove(
   return isDone && missed.length + unmatched.length === 0 ? 0 : 1
 }
 
-/** Why the changes must be confirmed, and how to do without: a digest that is none is not taken for a part of a name. */
+/** Why the changes must be confirmed, and how to do without: an invalid digest is not read as a part of a name. */
 function whyAsked(names: readonly string[]): string {
   const wrong = names.find((name) => notDigest(name) !== undefined)
   if (wrong === undefined)
@@ -86,7 +86,7 @@ function whyAsked(names: readonly string[]): string {
   return `"${notDigest(wrong)}" of "${wrong}" is not a digest; copy name@digest from "toolcrib diff"`
 }
 
-/** What follows the `@` of a name, where that is no digest; a digest has 16 hexadecimal digits. */
+/** What follows the `@` of a name, where that is not a digest; a digest has 16 hexadecimal digits. */
 function notDigest(name: string): string | undefined {
   return splitDigest(name).digest === undefined ? /^.+@(.*)$/s.exec(name)?.[1] : undefined
 }

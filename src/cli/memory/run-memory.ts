@@ -26,7 +26,7 @@ export async function runMemory(
   if ([forgetTool, forgetServer, forgetAll].filter((flag) => flag !== undefined).length > 1)
     throw new ToolcribError('config-invalid', 'use one of --forget-tool, --forget-server and --forget-all')
   const { config } = await findWithFlags(terminal, flags, { optional: true })
-  const stores = store === undefined ? undefined : openStores(store, terminal)
+  const stores = store === undefined ? undefined : await openStores(store, terminal)
   // What was remembered before memory was turned off can still be seen and forgotten.
   const opened = openUserMemory({ ...config, memory: true }, { env: terminal.env, store: stores?.store })
   try {

@@ -1,8 +1,9 @@
 import { ToolcribError } from 'toolcrib'
-import type { GatewayOptions } from 'toolcrib/gateway'
-import type { FoundConfig } from 'toolcrib/mcp'
+import type { Gateway, GatewayOptions, GatewayToken } from 'toolcrib/gateway'
+import type { FoundConfig, GatewayConfig } from 'toolcrib/mcp'
 import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
 import type { Terminal } from '../terminal.ts'
+import type { ReloadedGateway } from './live-config.ts'
 import { reachableHosts } from './serve-settings.ts'
 
 export interface AccessFlags extends TokenFlags {
@@ -20,12 +21,18 @@ export class GatewayAccess {
   readonly issuer: string | undefined
   readonly #flags: AccessFlags
   readonly #config: FoundConfig['config']
+  readonly #isStdio: boolean
 
-  private constructor(token: AccessToken | undefined, flags: AccessFlags, { config }: FoundConfig) {
+  private constructor(
+    token: AccessToken | undefined,
+    flags: AccessFlags,
+    { config, isStdio = false }: Pick<FoundConfig, 'config'> & { readonly isStdio?: boolean },
+  ) {
     this.token = token
     this.issuer = config.gateway?.oauth?.issuer
     this.#flags = flags
     this.#config = config
+    this.#isStdio = isStdio
   }
 
   /** Throws `config-invalid` for flags that contradict the config, besides what `chooseToken()` refuses. */
@@ -52,16 +59,31 @@ export class GatewayAccess {
   /** Without tokens: for a client that starts the gateway itself. */
   static ofStdio(flags: AccessFlags, found: FoundConfig): GatewayAccess {
     const { oauth, tokens, ...gateway } = found.config.gateway ?? {}
-    return new GatewayAccess(undefined, flags, { ...found, config: { ...found.config, gateway } })
+    return new GatewayAccess(undefined, flags, { config: { ...found.config, gateway }, isStdio: true })
+  }
+
+  /**
+   * The tokens and profiles of a config that was read again, with the token of the token file as it is now. Throws
+   * `config-invalid` as `choose()` does. An OAuth issuer, and whether there is one, stays as it is until a restart.
+   */
+  async reread(
+    { config }: FoundConfig,
+    terminal: Terminal,
+  ): Promise<Pick<GatewayOptions, 'tokens' | 'profiles'>> {
+    const { profiles, gateway: { tokens = {} } = {} } = config
+    if (this.issuer !== undefined || this.#isStdio) return { profiles }
+    const { problem } = Object.values(tokens).find((each) => each.problem) ?? {}
+    if (problem !== undefined) throw invalid(problem)
+    // What is not in a file cannot have changed.
+    const own = this.token?.file === undefined ? this.token : await chooseToken(this.#flags, terminal)
+    return { tokens: this.#withOwn(own, tokens), profiles }
   }
 
   /** As options of `createGateway()`. */
   options(): Pick<GatewayOptions, 'tokens' | 'oauth' | 'profiles' | 'hosts' | 'limits'> {
     const { profiles, gateway: { oauth, tokens = {}, limits } = {} } = this.#config
-    const own = this.token && { token: this.token.token, profile: this.#flags.profile }
-    const others = Object.entries(tokens).map(([name, each]) => ({ name, ...each }))
     return {
-      tokens: [...(own ? [own] : []), ...others],
+      tokens: this.#withOwn(this.token, tokens),
       profiles,
       hosts: this.#hosts(oauth?.resource),
       ...(limits && { limits }),
@@ -69,11 +91,44 @@ export class GatewayAccess {
     }
   }
 
+  #withOwn(
+    own: AccessToken | undefined,
+    others: NonNullable<GatewayConfig['tokens']>,
+  ): readonly GatewayToken[] {
+    const named = Object.entries(others).map(([name, each]) => ({ name, ...each }))
+    return [...(own ? [{ token: own.token, profile: this.#flags.profile }] : []), ...named]
+  }
+
   /** A proxy before the gateway passes on the host name of the URL that clients use. */
   #hosts(resource: string | undefined): readonly string[] | undefined {
     const hosts = reachableHosts(this.#flags.host)
     if (resource === undefined || !URL.canParse(resource)) return hosts
     return [...(hosts ?? ['localhost', '127.0.0.1', '[::1]']), new URL(resource).hostname]
+  }
+}
+
+/** Applies the tokens and profiles of a config that was read again to a running gateway. */
+export class LiveAccess implements ReloadedGateway {
+  readonly #access: GatewayAccess
+  readonly #gateway: Pick<Gateway, 'reload' | 'announceReload'>
+  readonly #terminal: Terminal
+
+  constructor(
+    access: GatewayAccess,
+    gateway: Pick<Gateway, 'reload' | 'announceReload'>,
+    terminal: Terminal,
+  ) {
+    this.#access = access
+    this.#gateway = gateway
+    this.#terminal = terminal
+  }
+
+  async apply(found: FoundConfig): Promise<void> {
+    await this.#gateway.reload(await this.#access.reread(found, this.#terminal))
+  }
+
+  announceReload(): void {
+    this.#gateway.announceReload()
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { describe, expect, it, vi } from 'vitest'
 import { type HttpListener, listen } from './http-listener.ts'
 
@@ -23,6 +24,26 @@ describe('the HTTP listener', () => {
     expect(response.status).toBe(201)
     expect(response.headers.get('x-more')).toBe('yes')
     expect(await response.json()).toEqual({ method: 'POST', url, name: 'value', body: 'hello' })
+    await listener.close({ graceMs: 0 })
+  })
+
+  it('refuses requests that do not say plainly where they go', async () => {
+    const seen: string[] = []
+    const listener = await listen(async ({ url }) => {
+      seen.push(url)
+      return new Response('')
+    }, LOCAL)
+    const { port, host } = new URL(listener.origin)
+    const statusOf = async (target: string, version = 'HTTP/1.1', headers = `Host: ${host}\r\n`) => {
+      const socket = connect(Number(port), '127.0.0.1')
+      socket.write(`GET ${target} ${version}\r\n${headers}Connection: close\r\n\r\n`)
+      return (await text(socket)).split('\r\n', 1)[0]
+    }
+    for (const target of ['http://evil.example/', '*', '/\\..\\..\\package.json'])
+      expect(await statusOf(target)).toBe('HTTP/1.1 400 Bad Request')
+    expect(await statusOf('/', 'HTTP/1.0', '')).toBe('HTTP/1.1 400 Bad Request')
+    expect(seen).toEqual([])
+    expect(await statusOf('/')).toBe('HTTP/1.1 200 OK')
     await listener.close({ graceMs: 0 })
   })
 

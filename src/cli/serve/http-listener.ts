@@ -32,12 +32,17 @@ export async function listen(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       // Smuggled requests rely on a lenient parser.
       insecureHTTPParser: false,
       noDelay: true,
     },
     (request, response) => {
+      if (!isAddressed(request)) {
+        response.writeHead(400, { connection: 'close' }).end()
+        return
+      }
       if (direct(request, response)) return
       viaFetch ??= fetchListener(handle)
       viaFetch.then((listener) => listener(request, response)).catch(() => response.destroy())
@@ -62,6 +67,11 @@ export async function listen(
   }
 }
 
+/** Whether the address of a request is its path and its Host header: with two of either, a proxy may have read another. */
+function isAddressed({ url = '', headers }: IncomingMessage): boolean {
+  return url.startsWith('/') && !url.includes('\\') && headers.host !== undefined
+}
+
 type RequestListener = ReturnType<typeof getRequestListener>
 
 /** Loaded with the first request that is not answered directly: most clients never send one. */
@@ -76,6 +86,8 @@ async function fetchListener(handle: (request: Request) => Promise<Response>): P
 /** How long a client may take for its headers, and for a whole request. */
 const HEADERS_TIMEOUT_MS = 10_000
 const REQUEST_TIMEOUT_MS = 60_000
+/** How often these are checked. */
+const CHECK_MS = 2_000
 /** Longer than the pauses between two calls of a model, so that most calls find an open connection. */
 const KEEP_ALIVE_MS = 65_000
 /** Longer than a client takes from choosing a connection to sending a request over it. */

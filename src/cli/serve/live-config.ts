@@ -3,6 +3,13 @@ import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { findOptionsOf } from '../with-registry.ts'
 
+/** A gateway whose tokens and profiles follow the config. */
+export interface ReloadedGateway {
+  /** Throws, and changes nothing, when the config cannot be applied. */
+  apply(found: FoundConfig): Promise<void>
+  announceReload(): void
+}
+
 /** What became of a config that was read again. */
 type ReloadOutcome =
   /** `unapplied`: the tables that changed since the gateway started, and that only a restart applies. */
@@ -10,8 +17,8 @@ type ReloadOutcome =
 
 /**
  * The config of a running gateway. It is read again when a file changes, on SIGHUP, and when a command asks for it: servers
- * that were added, changed or removed start, restart or stop, and the others keep running. Other tables are not applied,
- * but a change of them is reported. A config that cannot be read changes nothing.
+ * that were added, changed or removed start, restart or stop, and the others keep running; tokens and profiles are
+ * replaced. Other tables are not applied, but a change of them is reported. A config that cannot be read changes nothing.
  */
 export class LiveConfig {
   readonly #started: Config
@@ -20,7 +27,7 @@ export class LiveConfig {
   readonly #find: () => Promise<FoundConfig>
   readonly #opened: OpenedRegistry
   readonly #onReload: (outcome: ReloadOutcome) => void
-  #onChange: () => void = () => {}
+  #gateway: ReloadedGateway | undefined
 
   constructor(
     found: FoundConfig,
@@ -39,9 +46,9 @@ export class LiveConfig {
     return this.#found
   }
 
-  /** Calls a function whenever a reload has changed something. */
-  onChange(listener: () => void): void {
-    this.#onChange = listener
+  /** Applies tokens and profiles to a gateway from now on, and has it tell the other replicas. */
+  attach(gateway: ReloadedGateway): void {
+    this.#gateway = gateway
   }
 
   /** Reads and applies the config, one reload at a time. Never rejects. */
@@ -51,8 +58,22 @@ export class LiveConfig {
     return next
   }
 
-  /** Reloads whenever a config file changes, until the returned function is called. */
+  /**
+   * Reloads whenever a config file changes, until the returned function is called. Watching begins a moment later, so that
+   * loading the watcher does not hold up the first clients; changes until then are noticed when it begins.
+   */
   watch(terminal: Terminal, flags: ServerFlags): () => Promise<void> {
+    let stop = async () => {}
+    const cancel = terminal.schedule(WATCH_AFTER_MS, () => {
+      stop = this.#watch(terminal, flags)
+    })
+    return () => {
+      cancel()
+      return stop()
+    }
+  }
+
+  #watch(terminal: Terminal, flags: ServerFlags): () => Promise<void> {
     const { cwd, env } = terminal
     const { path, overrides = {} } = findOptionsOf(terminal, flags)
     return watchConfig({
@@ -72,26 +93,30 @@ export class LiveConfig {
   async #reload(): Promise<void> {
     try {
       const found = await this.#find()
+      // A token that was revoked is refused first. A setting that is not valid changes nothing.
+      await this.#gateway?.apply(found)
       await this.#opened.reload(found)
       const isChanged =
         textOf(found.config) + lockOf(found) !== textOf(this.#found.config) + lockOf(this.#found)
       this.#found = found
       this.#onReload({ found, unapplied: changedTables(this.#started, found.config) })
-      if (isChanged) this.#onChange()
+      if (isChanged) this.#gateway?.announceReload()
     } catch (error) {
       this.#onReload({ problem: error instanceof Error ? error.message : String(error) })
     }
   }
 }
 
+const WATCH_AFTER_MS = 500
+
 function textOf(config: Config): string {
-  return JSON.stringify([config.servers, tablesOf(config)])
+  return JSON.stringify([config.servers, config.gateway?.tokens, config.profiles, tablesOf(config)])
 }
 
-/** What the gateway and its registry are created with. */
+/** What only a restart applies. */
 function tablesOf(config: Config): Readonly<Record<string, unknown>> {
-  const { gateway, profiles, tools, searcher, memory, memoryText } = config
-  return { gateway, profile: profiles, tools: [tools, searcher, memory, memoryText] }
+  const { gateway: { oauth, limits } = {}, tools, searcher, memory, memoryText } = config
+  return { 'gateway.oauth': oauth, 'gateway.limits': limits, tools: [tools, searcher, memory, memoryText] }
 }
 
 function changedTables(before: Config, now: Config): readonly string[] {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { LogFile } from './log-file.ts'
 
 let folder = ''
@@ -23,6 +23,19 @@ describe('the log file', () => {
     const lines = readFileSync(path, 'utf8').trim().split('\n')
     expect(lines.map((line) => JSON.parse(line))).toEqual([LINE, { ...LINE, message: 'two' }])
     expect(statSync(path).mode & 0o777).toBe(0o600)
+  })
+
+  it('has what led to a warning at once, and the rest a moment later', async () => {
+    const path = join(folder, 'a.log')
+    const messages = () => readFileSync(path, 'utf8').match(/(?<="message":")\w+/g)
+    const file = new LogFile(path)
+    for (const message of ['one', 'two']) file.write({ ...LINE, level: 'info', message })
+    expect(messages()).toBeNull()
+    file.write({ ...LINE, message: 'three' })
+    expect(messages()).toEqual(['one', 'two', 'three'])
+    file.write({ ...LINE, level: 'info', message: 'four' })
+    await vi.waitFor(() => expect(messages()).toContain('four'))
+    file.close()
   })
 
   it('begins a new file when it is full, and keeps the one before', () => {

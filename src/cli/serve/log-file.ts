@@ -7,6 +7,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 
 /** So many characters are written without waiting for others. */
 const MAX_WAITING = 8 * 1024
+const FLUSH_AFTER_MS = 50
 
 /**
  * The log of a gateway on disk, one JSON object per line, readable by its owner only. It outlives the gateway, so that one
@@ -18,7 +19,7 @@ export class LogFile {
   #file: number | undefined
   #bytes: number
   #waiting = ''
-  #flushing: NodeJS.Immediate | undefined
+  #flushing: NodeJS.Timeout | undefined
 
   constructor(path: string, { maxBytes = MAX_BYTES } = {}) {
     this.path = path
@@ -28,14 +29,14 @@ export class LogFile {
   }
 
   /**
-   * Calls are logged after their clients have the response: the lines of one turn of the event loop are written together.
-   * Warnings and errors are written at once, since the last lines before a crash are the ones that matter.
+   * Calls are logged after their clients have the response, and the lines of a moment are written together. Warnings and
+   * errors are written at once, with all lines before them: the last lines before a crash are the ones that matter.
    */
   write({ level, ...rest }: LogLine): void {
     if (this.#file === undefined) return
     this.#waiting += `${JSON.stringify({ level, ...rest })}\n`
     if (level !== 'info' || this.#waiting.length > MAX_WAITING) this.#flush()
-    else this.#flushing ??= setImmediate(() => this.#flush())
+    else this.#flushing ??= setTimeout(() => this.#flush(), FLUSH_AFTER_MS).unref()
   }
 
   close(): void {
@@ -45,7 +46,7 @@ export class LogFile {
   }
 
   #flush(): void {
-    clearImmediate(this.#flushing)
+    clearTimeout(this.#flushing)
     this.#flushing = undefined
     const lines = this.#waiting
     this.#waiting = ''

@@ -1,6 +1,5 @@
 import { join, resolve } from 'node:path'
 import { ToolcribError } from 'toolcrib'
-import { redisAnnouncements, redisStore } from 'toolcrib/redis'
 import { type Announcements, fileStore, type WatchedStore, watchStore } from 'toolcrib/stores'
 import type { Terminal } from '../terminal.ts'
 import { plain } from '../text.ts'
@@ -19,7 +18,7 @@ export interface ServeStores {
  * Opens what `--store` names: `file:DIR` or `redis://…`; by default `TOOLCRIB_STORE`, or a folder of the user's state. Throws
  * `config-invalid` for any other kind of store.
  */
-export function openStores(flag: string | undefined, { cwd, env }: Terminal): ServeStores {
+export async function openStores(flag: string | undefined, { cwd, env }: Terminal): Promise<ServeStores> {
   const chosen = flag ?? (env.TOOLCRIB_STORE || undefined)
   if (chosen === undefined) {
     const state = env.XDG_STATE_HOME || (env.HOME ? join(env.HOME, '.local', 'state') : env.LOCALAPPDATA)
@@ -49,7 +48,8 @@ function inFolder(directory: string | undefined): ServeStores {
 }
 
 /** `?prefix=` keeps gateways of different kinds apart in one Redis. */
-function inRedis(address: URL, setting: string): ServeStores {
+async function inRedis(address: URL, setting: string): Promise<ServeStores> {
+  const { redisAnnouncements, redisStore } = await import('toolcrib/redis')
   const prefix = address.searchParams.get('prefix') ?? undefined
   address.searchParams.delete('prefix')
   const where = { url: address.href, ...(prefix === undefined ? {} : { prefix }) }

@@ -1,11 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { SignIns } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
 import { storeSpill } from 'toolcrib/stores'
+import { version } from '../../../package.json'
 import type { TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
 import { serverDigest } from '../gateway-connections.ts'
@@ -16,7 +15,7 @@ import type { Terminal } from '../terminal.ts'
 import { findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
-import { GatewayAccess } from './gateway-access.ts'
+import { GatewayAccess, LiveAccess } from './gateway-access.ts'
 import { GatewayLines } from './gateway-lines.ts'
 import { listen } from './http-listener.ts'
 import { LiveConfig } from './live-config.ts'
@@ -57,7 +56,7 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
       (signal) => signal !== 'SIGHUP' || endsOnHangUp(terminal, flags),
     )
   } catch (error) {
-    // A server that is told to stop, and does, has not failed.
+    // A server that was asked to stop, and did, has not failed.
     if (error instanceof Interrupted) return 0
     throw error
   }
@@ -81,7 +80,7 @@ interface Serving {
 }
 
 async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): Promise<number> {
-  const stores = openStores(flags.store, terminal)
+  const stores = await openStores(flags.store, terminal)
   const path = flags.stdio ? undefined : logPath(serving.found.config.files, terminal.env)
   const file = path === undefined ? undefined : new LogFile(path)
   try {
@@ -127,7 +126,7 @@ async function serveWith(
       names: flags.names,
       logger: new GatewayLines(logs),
     })
-    live.onChange(() => gateway.announceReload())
+    live.attach(new LiveAccess(serving.access, gateway, terminal))
     try {
       return flags.stdio
         ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
@@ -199,7 +198,7 @@ async function serveOverHttp(
     logs,
     status: () => ({
       pid: process.pid,
-      version: VERSION,
+      version,
       // Commands ask for it, which run on this machine.
       url: `${here}${route}`,
       startedAt,
@@ -224,7 +223,7 @@ async function serveOverHttp(
       token: access.token?.token ?? null,
       page: pageUrl(here, access.token),
       pid: process.pid,
-      version: VERSION,
+      version,
     }
     if (flags.json) terminal.print(JSON.stringify(announcement))
     else {
@@ -272,22 +271,10 @@ function liveConfig(
     logs.add({ at, level: 'info', message: 'the config was reloaded' })
     if (outcome.unapplied.length === 0) return
     const tables = outcome.unapplied.map((name) => `[${name}]`).join(', ')
-    const message = `${tables} changed; restart the gateway to apply this${
-      outcome.unapplied.includes('gateway') ? '. Until then, tokens that were removed are accepted' : ''
-    }`
+    const message = `${tables} changed; restart the gateway to apply this`
     logs.add({ at, level: 'warn', message })
     terminal.note(`${pc.yellow('note')} ${message}`)
   })
-}
-
-const { version: VERSION }: { version: string } = JSON.parse(
-  readFileSync(packageFile(import.meta.dirname), 'utf8'),
-)
-
-/** The nearest package.json: bundled, this file lies elsewhere than its source does. */
-function packageFile(folder: string): string {
-  const path = join(folder, 'package.json')
-  return existsSync(path) ? path : packageFile(resolve(folder, '..'))
 }
 
 function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {

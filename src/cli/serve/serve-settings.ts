@@ -28,7 +28,7 @@ interface ShownOrigins {
   readonly here: string
 }
 
-/** The origins to show for that of a listener: nobody can connect to the address that stands for every one. */
+/** The origins to show for that of a listener: nobody can connect to the address that means every one. */
 export function shownOrigins(
   origin: string,
   interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),

@@ -61,7 +61,7 @@ export class ServerStream {
 
   async #result(method: string, params: Fields | undefined, signal: AbortSignal): Promise<unknown> {
     if (method === 'initialize') return toGreeting(await describeServer(this.#servers, this.#server))
-    // The gateway is subscribed already; a command does not run long enough to hear of changes.
+    // The gateway is subscribed already; a command does not run long enough to receive changes.
     if (method === 'subscriptions/listen') throw new ServerError(METHOD_NOT_FOUND)
     const progressToken = isRecord(params?._meta) ? params._meta.progressToken : undefined
     const onProgress = (progress: object) =>

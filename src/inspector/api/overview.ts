@@ -97,20 +97,41 @@ async function turnCost(inspection: Inspection): Promise<{ lazy: number; full: n
 
 async function decisions(inspection: Inspection, misses: number): Promise<Decision[]> {
   const { servers, config } = inspection
-  const found: Decision[] = []
-  for (const status of servers.status())
-    if (status.state === 'failed')
-      found.push({
-        kind: 'server',
-        title: `${status.server} does not run`,
-        step: status.reason,
-        to: `#/servers/${encodeURIComponent(status.server)}`,
-      })
   const { changes } = await readChanges(inspection)
-  if (changes.length > 0)
+  const unapproved = changes.flatMap(({ kind, server }) =>
+    kind === 'server-added' || kind === 'command-changed' ? [server] : [],
+  )
+  const failed = servers
+    .status()
+    .flatMap((status) => (status.state === 'failed' ? [status] : []))
+    .filter(({ server, reason }) => !unapproved.includes(server) || !AWAITS_APPROVAL.test(reason))
+  const found: Decision[] = failed.slice(0, LISTED_FAILURES).map(({ server, reason }) => ({
+    kind: 'server',
+    title: `${server} does not run`,
+    step: reason,
+    to: `#/servers/${encodeURIComponent(server)}`,
+  }))
+  const others = failed.slice(LISTED_FAILURES).map(({ server }) => server)
+  if (others.length > 0)
+    found.push({
+      kind: 'server',
+      title: `${others.length} more ${others.length === 1 ? 'server does' : 'servers do'} not run`,
+      step: listOf(others),
+      to: '#/servers',
+    })
+  const [first = '', ...more] = unapproved
+  if (first !== '')
     found.push({
       kind: 'quarantine',
-      title: changes.length === 1 ? 'A definition changed' : `${changes.length} definitions changed`,
+      title: more.length === 0 ? `${first} does not run` : `${unapproved.length} servers are not approved`,
+      step: more.length === 0 ? NOT_APPROVED : `${listOf(unapproved)}: look at what they would run.`,
+      to: '#/safety',
+    })
+  const tools = changes.filter((change) => 'tool' in change).length
+  if (tools > 0)
+    found.push({
+      kind: 'quarantine',
+      title: tools === 1 ? 'A definition changed' : `${tools} definitions changed`,
       step: 'Compare what changed, then approve it or leave it in quarantine.',
       to: '#/safety',
     })
@@ -137,6 +158,18 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
       to: '#/safety',
     })
   return found
+}
+
+/** Reasons of servers that were not started because of the lockfile. */
+const AWAITS_APPROVAL = /lock|approv|command changed/i
+const NOT_APPROVED = 'It is not approved; look at what it would run.'
+const LISTED_FAILURES = 3
+const LISTED_NAMES = 4
+
+/** `a, b, c, d and 3 more` */
+function listOf(names: readonly string[]): string {
+  const shown = names.slice(0, LISTED_NAMES).join(', ')
+  return names.length > LISTED_NAMES ? `${shown} and ${names.length - LISTED_NAMES} more` : shown
 }
 
 const HOUR_MS = 60 * 60 * 1_000

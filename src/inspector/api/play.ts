@@ -48,6 +48,9 @@ export type PlayLine =
   | { readonly kind: 'end'; readonly text: string }
 
 const PAUSE_MS = 700
+const NOTHING_FOUND = 'None of my tools can do that. The search is now a miss that you can look at.'
+const NOTHING_FITS =
+  'None of these can do that. Search shows why they came, and takes a hint for a better one.'
 
 /** Whether the bundled servers are there. */
 export function canPlay(registry: ToolRegistry): boolean {
@@ -82,17 +85,11 @@ export const play = writing({}, async ({ registry, history, schedule, now }, _in
         readonly activated?: readonly string[]
         readonly matches?: readonly { readonly name: string }[]
       }
-      send({
-        kind: 'search',
-        query: scene.query,
-        found: activated.length > 0 ? activated : matches.map(({ name }) => name),
-      })
+      const hits = activated.length > 0 ? activated : matches.map(({ name }) => name)
+      send({ kind: 'search', query: scene.query, found: hits })
       await pause()
       if (scene.tool === '') {
-        send({
-          kind: 'model',
-          text: 'None of my tools can do that. The search is now a miss you can look at.',
-        })
+        send({ kind: 'model', text: hits.length === 0 ? NOTHING_FOUND : NOTHING_FITS })
         continue
       }
       session.surface()

@@ -41,10 +41,13 @@ export const serverLines = reading(
   ({ serverLog }, { server }) => serverLog.of(server).lines,
 )
 
-/** Ends a server's process and starts it again. */
+/** Ends a server's process and starts it again, also one that would wait for its first call. */
 export const restartServer = writing({ server: text }, async ({ config, servers: connected }, { server }) => {
+  const status = () => connected.status().find((each) => each.server === server) ?? null
   await needed(config).restart(server)
-  return connected.status().find((each) => each.server === server) ?? null
+  // What fails is in the status. One that is failed already was refused, or waits for somebody to sign in.
+  if (status()?.state !== 'failed') await connected.client(server).catch(() => {})
+  return status()
 })
 
 function needed<Value>(config: Value | undefined): Value {
@@ -77,7 +80,7 @@ function stepFor(reason: string, server: string): string {
     [/ENOENT|not found|no such file/i, 'Install the program, or correct "command" in the config.'],
     [/variable|environment/i, 'Set the variable where the gateway is started, then restart the gateway.'],
     [/401|403|auth|sign in|token/i, 'Sign in to it, or set its Authorization header in the config.'],
-    [/lock|approv|command changed/i, 'Compare and approve the change under Safety.'],
+    [/lock|approv|command changed/i, 'Safety shows what it would run.'],
     [
       /time(d)? ?out|did not respond|too long/i,
       'Raise connect_timeout_ms, or start the program by hand to see why it waits.',

@@ -74,7 +74,7 @@ function Side({ current }: { readonly current: string }) {
             isHelpOpen.value = true
           }}
         >
-          ?
+          <Icon name="help" />
         </button>
         <button
           type="button"
@@ -90,7 +90,7 @@ function Side({ current }: { readonly current: string }) {
 }
 
 const STATES = {
-  live: ['good', 'Live'],
+  live: ['good', 'Connected'],
   connecting: ['warn', 'Connecting'],
   lost: ['bad', 'Not connected'],
 } as const

@@ -39,3 +39,24 @@ export function ago(at: number, now: number = Date.now()): string {
 export function plural(count: number, noun: string): string {
   return `${whole(count)} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`
 }
+
+/** With a capital: messages of servers begin in lower case, because others quote them. */
+export function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** Calls of tools without the searches, which are calls too. */
+export function toolCalls({
+  calls,
+  searches,
+}: {
+  readonly calls: number
+  readonly searches: number
+}): number {
+  return Math.max(0, calls - searches)
+}
+
+/** `2026-11-16` as 16 Nov */
+export function dayOf(iso: string): string {
+  return new Date(`${iso}T12:00:00Z`).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+}

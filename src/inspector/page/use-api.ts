@@ -10,6 +10,16 @@ export interface Loaded<Data> {
   readonly reload: () => void
 }
 
+/** Runs an effect when a value changes, but not for the first one: what was typed meanwhile would be lost. */
+export function useChanged<Value>(value: Value, effect: (value: Value) => void): void {
+  const before = useRef(value)
+  useEffect(() => {
+    if (before.current === value) return
+    before.current = value
+    effect(value)
+  }, [value])
+}
+
 /** How often an answer is asked for again at most. */
 const PAUSE_MS = 600
 

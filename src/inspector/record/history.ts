@@ -31,6 +31,8 @@ export const PAGE_SESSION = 'page:'
 
 const KEY = 'inspector:activity'
 const SAVE_AFTER_MS = 10_000
+const NAME_EVERY_MS = 1_000
+const MAX_NAMED = 1_000
 
 /**
  * What happened, in bounded memory: counts by hour, day, client and tool, the steps of sessions, and the latest events.
@@ -45,6 +47,7 @@ export class History {
   #saved: Activity = NO_ACTIVITY
   #unsaved = new ActivityBuilder()
   #cancelSave: (() => void) | undefined
+  readonly #namedAt = new Map<string, number>()
   #latest: { readonly sessionId: string; readonly alias: string } | undefined
 
   constructor(options: HistoryOptions) {
@@ -75,10 +78,11 @@ export class History {
     const alias = sessionId === undefined ? undefined : this.#aliasOf(sessionId)
     this.events.note(event, alias)
     if (alias === undefined || sessionId?.startsWith(PAGE_SESSION)) return
-    const added = this.sessions.note(event, alias, this.#options.tokensPerTool())
+    const added = this.sessions.note(event, alias, this.#options.tokensPerTool)
     this.#unsaved.add(event, added, alias)
     // Now: a client may be gone by the time somebody looks.
-    if (added.turns !== undefined) this.#unsaved.name(alias, this.#options.clientOf(alias))
+    if (added.turns !== undefined && this.#isUnnamed(alias, event.at))
+      this.#unsaved.name(alias, this.#options.clientOf(alias))
     if (this.#options.store) this.#cancelSave ??= this.#options.schedule(SAVE_AFTER_MS, () => this.#save())
   }
 
@@ -86,6 +90,15 @@ export class History {
   #aliasOf(sessionId: string): string {
     if (this.#latest?.sessionId !== sessionId) this.#latest = { sessionId, alias: aliasOf(sessionId) }
     return this.#latest.alias
+  }
+
+  /** All connected clients are looked through for the name of one, so that is done once a second for each session. */
+  #isUnnamed(alias: string, now: number): boolean {
+    const namedAt = this.#namedAt.get(alias)
+    if (namedAt !== undefined && now - namedAt < NAME_EVERY_MS) return false
+    if (this.#namedAt.size >= MAX_NAMED) this.#namedAt.clear()
+    this.#namedAt.set(alias, now)
+    return true
   }
 
   async #load(): Promise<void> {
@@ -103,6 +116,7 @@ export class History {
     await this.#loaded
     const unsaved = this.#unsaved
     this.#unsaved = new ActivityBuilder()
+    this.#namedAt.clear()
     const added = unsaved.value()
     this.#saved = addActivity(this.#saved, added)
     try {
@@ -130,10 +144,12 @@ class ActivityBuilder {
 
   add(event: ToolcribEvent, totals: Partial<Totals>, session: string): void {
     this.isEmpty = false
-    const iso = new Date(event.at).toISOString()
-    increase(this.#hours, iso.slice(0, 13), totals)
-    increase(this.#days, iso.slice(0, 10), totals)
-    if (Object.keys(totals).length > 0) increase(this.#clients, session, totals)
+    if (Object.keys(totals).length > 0) {
+      const iso = new Date(event.at).toISOString()
+      increase(this.#hours, iso.slice(0, 13), totals)
+      increase(this.#days, iso.slice(0, 10), totals)
+      increase(this.#clients, session, totals)
+    }
     if (event.type === 'searched') for (const name of event.names) this.#count(name, { found: 1 })
     if (event.type === 'call-finished') {
       const { name, ok, durationMs } = event

@@ -15,7 +15,7 @@ const surfaced = (at: number, tokens: number): ToolcribEvent => ({
 /** How many turns are counted for surfaces at these times with these tokens. */
 function turnsOf(surfaces: readonly (readonly [at: number, tokens: number])[]): number | undefined {
   const log = new SessionLog()
-  for (const [at, tokens] of surfaces) log.note(surfaced(at, tokens), 's', 50)
+  for (const [at, tokens] of surfaces) log.note(surfaced(at, tokens), 's', () => 50)
   return log.list()[0]?.totals.turns
 }
 

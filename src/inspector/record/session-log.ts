@@ -42,6 +42,8 @@ export interface SessionSummary {
 const MAX_SESSIONS = 200
 const MAX_STEPS = 600
 const MAX_TEXT = 300
+/** A surface has about this many tools that are not in the catalogue: the search, and mostly `call_tool`. */
+const META_TOOLS = 2
 /** No model takes a turn in less. */
 const SAME_TURN_MS = 1_000
 
@@ -50,7 +52,7 @@ export class SessionLog {
   readonly #records = new Map<string, SessionRecord>()
 
   /** Notes an event of the session with this alias; returns what it adds to the totals. */
-  note(event: ToolcribEvent, id: string, tokensPerTool: number): Partial<Totals> {
+  note(event: ToolcribEvent, id: string, tokensPerTool: () => number): Partial<Totals> {
     const record = this.#records.get(id) ?? new SessionRecord(id, event.at)
     // The one that was quiet the longest comes first, and goes first.
     this.#records.delete(id)
@@ -87,7 +89,11 @@ class SessionRecord {
   #callsUnderWay = 0
   /** A surface that no call has used yet: the calls that follow belong to its turn. */
   #isFresh = false
-  #surface = { tokens: 0, deferred: 0, fingerprint: '', at: 0 }
+  #surface = { tools: 0, tokens: 0, deferred: 0, fingerprint: '', at: 0 }
+  /** How many tools the last surface deferred while nothing was checked out. */
+  #deferredAtRest = 0
+  /** Tokens of the definitions that are checked out. */
+  #activeTokens = 0
 
   constructor(id: string, at: number) {
     this.#id = id
@@ -106,14 +112,14 @@ class SessionRecord {
     }
   }
 
-  note(event: ToolcribEvent, tokensPerTool: number): Partial<Totals> {
+  note(event: ToolcribEvent, tokensPerTool: () => number): Partial<Totals> {
     this.#lastAt = event.at
     const added = this.#take(event, tokensPerTool)
     this.#totals = addTotals(this.#totals, added)
     return added
   }
 
-  #take(event: ToolcribEvent, tokensPerTool: number): Partial<Totals> {
+  #take(event: ToolcribEvent, tokensPerTool: () => number): Partial<Totals> {
     switch (event.type) {
       case 'session-opened':
         this.#add(event, 'opened', event.restored > 0 ? `${event.restored} tools restored` : '')
@@ -121,7 +127,8 @@ class SessionRecord {
       case 'surfaced': {
         const { tokens, deferredCount: deferred, tools, fingerprint, at } = event
         if (this.#isRepeated(fingerprint, at)) return {}
-        this.#surface = { tokens, deferred, fingerprint, at }
+        this.#surface = { tools, tokens, deferred, fingerprint, at }
+        if (this.#active.size === 0) this.#deferredAtRest = deferred
         this.#turn++
         this.#isFresh = true
         this.#add(event, 'surface', `${tools} tools`, { tokens, deferred, names: [...this.#active] })
@@ -136,11 +143,13 @@ class SessionRecord {
       case 'activated':
       case 'auto-activated':
         for (const name of event.names) this.#active.add(name)
+        this.#activeTokens += event.tokens
         this.#add(event, 'activated', '', { names: event.names, tokens: event.tokens })
         return {}
       case 'evicted':
       case 'deactivated':
         for (const name of event.names) this.#active.delete(name)
+        this.#activeTokens = Math.max(0, this.#activeTokens - event.tokens)
         this.#add(event, event.type === 'evicted' ? 'evicted' : 'returned', '', {
           names: event.names,
           tokens: event.tokens,
@@ -175,7 +184,7 @@ class SessionRecord {
   }
 
   /** A gateway's client lists its tools once and sends them with each turn: a call without a new list is a turn too. */
-  #startCall(tokensPerTool: number): Partial<Totals> {
+  #startCall(tokensPerTool: () => number): Partial<Totals> {
     const isNewTurn = this.#callsUnderWay === 0 && !this.#isFresh
     this.#callsUnderWay++
     this.#isFresh = false
@@ -184,9 +193,15 @@ class SessionRecord {
     return this.#cost(tokensPerTool)
   }
 
-  #cost(tokensPerTool: number): Partial<Totals> {
-    const { tokens, deferred } = this.#surface
-    return { turns: 1, shown: tokens, saved: Math.round(deferred * tokensPerTool) }
+  /** What a turn shows, and how much less that is than every tool. Definitions that came in answers are shown too. */
+  #cost(tokensPerTool: () => number): Partial<Totals> {
+    const { tools, tokens, deferred } = this.#surface
+    if (deferred === 0) return { turns: 1, shown: tokens }
+    const everything = (deferred + Math.max(0, tools - META_TOOLS)) * tokensPerTool()
+    // Where they come with the surface instead, it defers that much less.
+    const inAnswers = deferred < this.#deferredAtRest ? 0 : this.#activeTokens
+    const shown = tokens + inAnswers
+    return { turns: 1, shown, saved: Math.max(0, Math.round(everything - shown)) }
   }
 
   #add(

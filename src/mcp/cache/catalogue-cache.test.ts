@@ -75,6 +75,17 @@ describe('the store of connectServers()', () => {
       expect(await found(store)).toEqual(['remembered'])
     })
 
+    it('but scans tools that are not those it was kept with', async () => {
+      const store = memoryStore()
+      await edit(store, {})
+      await store.update(`catalogue:${fingerprintOf('a', CONFIG.servers.a)}`, (stored) => {
+        const catalogue = stored as { tools: object[] }
+        const tools = catalogue.tools.map((tool) => ({ ...tool, title: 'Echo' }))
+        return { ...catalogue, tools } as unknown as JsonValue
+      })
+      expect(await found(store)).not.toContain('remembered')
+    })
+
     it.each([
       ['other rules', { rules: 'those of another release' }],
       ['other definitions', { definitions: '0' }],

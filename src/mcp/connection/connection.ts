@@ -157,6 +157,14 @@ export class Connection {
     })
   }
 
+  /**
+   * Does work that sends requests, and does it again once the server is authorized if it refuses them: upkeep alone does
+   * not ask the user for consent. `onAuthorized` is called before.
+   */
+  authorizing<Value>(work: () => Promise<Value>, onAuthorized: () => void): Promise<Value> {
+    return this.#transport.authorizer?.run(work, { onAuthorized }) ?? work()
+  }
+
   /** Sends a notification; resolves when it is written. */
   notify(method: string, params: Readonly<Record<string, unknown>> | undefined): Promise<void> {
     return this.#requests.notify(method, params)

@@ -3,6 +3,7 @@ import { isRecord } from '../../json.ts'
 import type { Schedule } from '../../time.ts'
 import { TooLateError } from '../../time.ts'
 import type { ProgressNote } from '../../tool.ts'
+import type { Authorizer } from './http/authorizer.ts'
 import type { MessageGuard } from './message-guard.ts'
 
 /** A transport whose messages are checked by a guard and can be intercepted before the SDK sees them. */
@@ -12,6 +13,8 @@ export interface GuardedTransport extends Transport {
   readonly closedBecause?: string | undefined
   /** What requests wait for, if it is not the server. */
   readonly waitsFor?: string | undefined
+  /** Gets the authorization that a refused request needs. */
+  readonly authorizer?: Pick<Authorizer, 'run'> | undefined
   /** Receives every message first; the SDK gets only those for which this returns false. */
   intercept?: (message: JSONRPCMessage) => boolean
   send(message: JSONRPCMessage, options?: SendOptions): Promise<void>

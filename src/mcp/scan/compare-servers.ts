@@ -2,7 +2,7 @@ import type { Finding } from '../../finding.ts'
 import { nameSkeletons, withoutHidden } from '../../names.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { excerptAt, MAX_CHARACTERS, showHidden } from './hidden-characters.ts'
-import type { PlacedText } from './scan-tool.ts'
+import { type PlacedText, toolTexts } from './scan-tool.ts'
 
 /** Shorter descriptions may be alike by chance. */
 const MIN_WORDS = 6
@@ -13,6 +13,8 @@ export interface ToolLook {
   readonly tool: ServerTool
   /** Its name, ignoring case, separators and look-alike letters. */
   readonly name: string
+  /** Its name, ignoring case and separators. */
+  readonly plainName: string
   /** The words of its description; undefined when there are too few to compare. */
   readonly words: string | undefined
 }
@@ -24,38 +26,93 @@ export function toolLook(server: string, tool: ServerTool): ToolLook {
     server,
     tool,
     name: nameLook(tool.name),
+    plainName: tool.name.toLowerCase().replace(/[\s_.\-/]/g, ''),
     words: words.length < MIN_WORDS ? undefined : words.join(' '),
   }
 }
 
-/** Compares the tools of one server with those of the others: finds names and definitions that imitate them. */
-export function compareServers(
-  server: string,
-  looks: readonly ToolLook[],
-  others: ReadonlyMap<string, readonly ToolLook[]>,
-): Finding[] {
-  const all = [...others.values()].flat()
-  const byName = groupByName(all)
-  const byWords = new Map(all.toReversed().map((look) => [look.words, look]))
-  return [
-    ...lookAlikeServers(server, looks, [...others.keys()]),
-    ...looks.flatMap((look) => [
-      ...mixedLetters(look),
-      ...lookAlikes(look, byName.get(look.name) ?? []),
-      ...clones(look, look.words === undefined ? undefined : byWords.get(look.words)),
-      ...nearClones(look, byName.get(look.name) ?? []),
-    ]),
-  ]
+/** How the tools of all servers look, and which names a text may use for them. Servers stay in the order they were added. */
+export class SeenServers {
+  readonly #names = new Map<string, string>()
+  readonly #byName = new Map<string, ToolLook[]>()
+  readonly #byWords = new Map<string, ToolLook[]>()
+  /** The servers of each name that can only mean a tool, in small letters. */
+  readonly #tellingNames = new Map<string, string[]>()
+
+  add(server: string, looks: readonly ToolLook[]): void {
+    this.#names.set(server, nameLook(server))
+    for (const look of looks) {
+      append(this.#byName, look.name, look)
+      if (look.words !== undefined) append(this.#byWords, look.words, look)
+      if (isTelling(look.tool.name)) append(this.#tellingNames, look.tool.name.toLowerCase(), server)
+    }
+  }
+
+  /** Removes a server with the looks it was added with. */
+  remove(server: string, looks: readonly ToolLook[]): void {
+    const isOther = (look: ToolLook) => look.server !== server
+    this.#names.delete(server)
+    keepOnly(this.#byName, new Set(looks.map(({ name }) => name)), isOther)
+    keepOnly(this.#byWords, new Set(looks.map(({ words = '' }) => words)), isOther)
+    const names = new Set(looks.map(({ tool }) => tool.name.toLowerCase()))
+    keepOnly(this.#tellingNames, names, (other) => other !== server)
+  }
+
+  /** Compares the tools of another server with these: finds names and definitions that imitate them. */
+  compare(server: string, looks: readonly ToolLook[]): Finding[] {
+    return [
+      ...this.#lookAlikeServers(server, looks),
+      ...looks.flatMap((look) => {
+        const namesakes = this.#byName.get(look.name) ?? []
+        return [
+          ...mixedLetters(look),
+          ...lookAlikes(look, namesakes),
+          ...clones(look, look.words === undefined ? undefined : this.#byWords.get(look.words)?.[0]),
+          ...nearClones(look, namesakes),
+        ]
+      }),
+    ]
+  }
+
+  /**
+   * Finds texts of another server that mention one of these tools: a server has no reason to give instructions for it.
+   * Names that the server uses itself are ignored.
+   */
+  findMentions(server: string, tools: readonly ServerTool[]): Finding[] {
+    const own = new Set(tools.map(({ name }) => name.toLowerCase()))
+    if (![...this.#tellingNames.keys()].some((name) => !own.has(name))) return []
+    const serverOf = (name: string) => (own.has(name) ? undefined : this.#tellingNames.get(name)?.at(-1))
+    return tools.flatMap((tool) =>
+      mentionsIn(toolTexts(tool).texts, serverOf).map((found) => ({ ...found, server, tool: tool.name })),
+    )
+  }
+
+  #lookAlikeServers(server: string, [first]: readonly ToolLook[]): Finding[] {
+    const look = nameLook(server)
+    const [twin] = [...this.#names].find(([, other]) => other === look) ?? []
+    if (twin === undefined || !first) return []
+    const message = `the server's name looks like that of "${showHidden(twin)}"`
+    return [finding(first, 'look-alike', 'high', 'server', message, server)]
+  }
 }
 
-function groupByName(looks: readonly ToolLook[]): Map<string, ToolLook[]> {
-  const groups = new Map<string, ToolLook[]>()
-  for (const look of looks) {
-    const group = groups.get(look.name)
-    if (group) group.push(look)
-    else groups.set(look.name, [look])
+function append<Value>(groups: Map<string, Value[]>, key: string, value: Value): void {
+  const group = groups.get(key)
+  if (group) group.push(value)
+  else groups.set(key, [value])
+}
+
+/** Each group is read once, since all tools of a hostile server may be in one. */
+function keepOnly<Value>(
+  groups: Map<string, Value[]>,
+  keys: ReadonlySet<string>,
+  isKept: (value: Value) => boolean,
+): void {
+  for (const key of keys) {
+    const kept = groups.get(key)?.filter(isKept) ?? []
+    if (kept.length > 0) groups.set(key, kept)
+    else groups.delete(key)
   }
-  return groups
 }
 
 function folded(text: string): string {
@@ -68,18 +125,6 @@ function nameLook(name: string): string {
     .replaceAll('0', 'o')
     .replace(/[1i|]/g, 'l')
     .replaceAll('rn', 'm')
-}
-
-function lookAlikeServers(
-  server: string,
-  [first]: readonly ToolLook[],
-  others: readonly string[],
-): Finding[] {
-  const look = nameLook(server)
-  const twin = others.find((other) => nameLook(other) === look)
-  if (twin === undefined || !first) return []
-  const message = `the server's name looks like that of "${showHidden(twin)}"`
-  return [finding(first, 'look-alike', 'high', 'server', message, server)]
 }
 
 const LOOK_ALIKE_SCRIPTS =
@@ -96,8 +141,7 @@ function mixedLetters(look: ToolLook): Finding[] {
 
 /** The same name on two servers is common; a name that only looks the same is not. */
 function lookAlikes(look: ToolLook, alike: readonly ToolLook[]): Finding[] {
-  const plain = (text: string) => text.toLowerCase().replace(/[\s_.\-/]/g, '')
-  const twin = alike.find(({ tool }) => plain(tool.name) !== plain(look.tool.name))
+  const twin = alike.find(({ plainName }) => plainName !== look.plainName)
   if (!twin) return []
   const message = `its name looks like "${showHidden(twin.tool.name)}" of server "${twin.server}"`
   return [finding(look, 'look-alike', 'high', 'name', message, look.tool.name)]
@@ -135,36 +179,24 @@ function finding(
   return { kind, severity, server, tool: tool.name, place, message, excerpt: showHidden(excerpt) }
 }
 
-/** The tools of other servers, by every name that a text may use for them. */
-export class OtherTools {
-  readonly #servers = new Map<string, string>()
-
-  /** `own` are names of the server's own tools; mentions of those are ignored. */
-  constructor(others: ReadonlyMap<string, readonly string[]>, own: readonly string[]) {
-    const taken = new Set(own.map((name) => name.toLowerCase()))
-    for (const [server, names] of others)
-      for (const name of names)
-        if (isTelling(name) && !taken.has(name.toLowerCase())) this.#servers.set(name.toLowerCase(), server)
-  }
-
-  /** Finds texts that mention a tool of another server: a server has no reason to give instructions for it. */
-  find(texts: readonly PlacedText[]): Pick<Finding, 'kind' | 'severity' | 'message' | 'excerpt' | 'place'>[] {
-    if (this.#servers.size === 0) return []
-    const found = new Map<string, ReturnType<OtherTools['find']>[number]>()
-    for (const { place, text } of texts) {
-      // A bare name is a value; only a sentence that contains one refers to the tool.
-      if (!/\S\s+\S/.test(text)) continue
-      const read = withoutHidden(text.slice(0, MAX_CHARACTERS)).normalize('NFKC').toLowerCase()
-      for (const { 0: word, index } of read.matchAll(/[\p{L}\p{N}_-]{3,}/gu)) {
-        const server = this.#servers.get(word.replace(/^mcp__.{1,60}?__/, ''))
-        if (server === undefined || found.has(word)) continue
-        const message = `mentions "${showHidden(word)}" of server "${showHidden(server)}"`
-        const excerpt = excerptAt(read, index, word.length)
-        found.set(word, { kind: 'precedence', severity: 'medium', message, excerpt, place })
-      }
+function mentionsIn(
+  texts: readonly PlacedText[],
+  serverOf: (name: string) => string | undefined,
+): Omit<Finding, 'server' | 'tool'>[] {
+  const found = new Map<string, Omit<Finding, 'server' | 'tool'>>()
+  for (const { place, text } of texts) {
+    // A bare name is a value; only a sentence that contains one refers to the tool.
+    if (!/\S\s+\S/.test(text)) continue
+    const read = withoutHidden(text.slice(0, MAX_CHARACTERS)).normalize('NFKC').toLowerCase()
+    for (const { 0: word, index } of read.matchAll(/[\p{L}\p{N}_-]{3,}/gu)) {
+      const server = serverOf(word.replace(/^mcp__.{1,60}?__/, ''))
+      if (server === undefined || found.has(word)) continue
+      const message = `mentions "${showHidden(word)}" of server "${showHidden(server)}"`
+      const excerpt = excerptAt(read, index, word.length)
+      found.set(word, { kind: 'precedence', severity: 'medium', message, excerpt, place })
     }
-    return [...found.values()]
   }
+  return [...found.values()]
 }
 
 /** False for a plain word such as `search`, which may just be a word. */

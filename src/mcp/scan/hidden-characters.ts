@@ -96,7 +96,7 @@ function isInnocent(character: string, { text, at, isRightToLeft }: Place): bool
   )
 }
 
-/** Decodes a run of tag characters, each of which stands for an ASCII letter. */
+/** Decodes a run of tag characters, each of which encodes an ASCII letter. */
 function tagText(text: string): string {
   let spelled = ''
   for (const character of text) {

@@ -1,8 +1,7 @@
 import { version } from '../../../package.json'
 import type { Finding, Trace } from '../../finding.ts'
-import { canonicalJson } from '../../json.ts'
 import type { ServerTool } from '../server/server-tool.ts'
-import { compareServers, OtherTools, type ToolLook, toolLook } from './compare-servers.ts'
+import { SeenServers, type ToolLook, toolLook } from './compare-servers.ts'
 import { scanTool, toolTexts } from './scan-tool.ts'
 
 /** Names the rules of a scan: what one release found is not what the next one finds. */
@@ -11,6 +10,7 @@ export const SCAN_RULES: string = version
 /** Scans the tools of servers as they are listed, individually and compared with those of the others. */
 export class ToolScanner {
   readonly #scanned = new Map<string, ScannedServer>()
+  readonly #seen = new SeenServers()
 
   /**
    * Replaces a server's tools; returns the findings that are new. `known` is what `ownFindings()` returned for the same tools
@@ -18,19 +18,15 @@ export class ToolScanner {
    */
   see(server: string, tools: readonly ServerTool[], known?: readonly Finding[]): readonly Finding[] {
     const before = this.#scanned.get(server)?.findings ?? []
-    this.#scanned.delete(server)
+    this.forget(server)
     const own = known ?? scanTools(server, tools)
     const looks = tools.map((tool) => toolLook(server, tool))
-    const otherLooks = new Map([...this.#scanned].map(([other, scanned]) => [other, scanned.looks]))
-    const findings = [
-      ...own,
-      ...findMentions(server, tools, otherLooks),
-      ...compareServers(server, looks, otherLooks),
-    ]
+    const findings = [...own, ...this.#seen.findMentions(server, tools), ...this.#seen.compare(server, looks)]
     this.#scanned.set(server, { looks, own, findings })
-    const reported = new Set(before.map(canonicalJson))
+    this.#seen.add(server, looks)
+    const reported = new Set(before.map(keyOf))
     return findings.filter((finding) => {
-      const key = canonicalJson(finding)
+      const key = keyOf(finding)
       const isNew = !reported.has(key)
       reported.add(key)
       return isNew
@@ -44,6 +40,7 @@ export class ToolScanner {
 
   /** Forgets a server's tools. If it comes back, its findings are reported again. */
   forget(server: string): void {
+    this.#seen.remove(server, this.#scanned.get(server)?.looks ?? [])
     this.#scanned.delete(server)
   }
 
@@ -64,17 +61,6 @@ function scanTools(server: string, tools: readonly ServerTool[]): Finding[] {
   return tools.flatMap((tool) => scanTool(server, tool, toolTexts(tool), known))
 }
 
-function findMentions(
-  server: string,
-  tools: readonly ServerTool[],
-  others: ReadonlyMap<string, readonly ToolLook[]>,
-): Finding[] {
-  const names = new Map([...others].map(([other, looks]) => [other, looks.map(({ tool }) => tool.name)]))
-  const otherTools = new OtherTools(
-    names,
-    tools.map(({ name }) => name),
-  )
-  return tools.flatMap((tool) =>
-    otherTools.find(toolTexts(tool).texts).map((found) => ({ ...found, server, tool: tool.name })),
-  )
+function keyOf({ kind, severity, server, tool, place, message, excerpt }: Finding): string {
+  return JSON.stringify([kind, severity, server, tool, place, message, excerpt])
 }

@@ -233,7 +233,12 @@ export class ServerLink implements ConnectionKeeper {
     const catalogue = this.#catalogue
     this.#closing.signal.throwIfAborted()
     connection.onToolsChanged(() => catalogue.refreshSoon(connection))
-    if (catalogue.tools === undefined) await catalogue.read(connection, deadline)
+    // A server may greet anybody and list its tools for authorized users alone.
+    if (catalogue.tools === undefined)
+      await connection.authorizing(
+        () => catalogue.read(connection, deadline),
+        () => deadline.restart(),
+      )
     else catalogue.refreshSoon(connection)
     this.#closing.signal.throwIfAborted()
     if (connection.isClosed) throw new Error(connection.closedBecause)

@@ -109,6 +109,8 @@ export interface ScannedTools {
   readonly rules: string
   /** A hash of the definitions. */
   readonly definitions: string
+  /** true: the definitions were read together with this hash, and are known to match it. */
+  readonly isSealed?: boolean
   readonly findings: readonly Finding[]
 }
 
@@ -135,7 +137,10 @@ export class ListedTools {
 
   /** Replaces its tools in the registry; returns false when nothing changed. `scan` is what an earlier scan found. */
   sync(tools: readonly ServerTool[], scan?: ScannedTools): boolean {
-    const hash = hashText(canonicalJson(tools.map(definitionOf)))
+    const hash =
+      scan?.isSealed && scan.rules === SCAN_RULES
+        ? scan.definitions
+        : hashText(canonicalJson(tools.map(definitionOf)))
     if (hash === this.#hash) return false
     for (const { name, reason } of this.#register(tools))
       this.#state.emit({ type: 'tool-invalid', tool: this.#ownName(name), reason })

@@ -57,7 +57,7 @@ const UNRELATED_BELOW = 0.12
 
 /**
  * How certainly a listing is about a request, 0 to 1: it has the meaning of the request, or contains its words. Squared,
- * since a little of either is no sign of it.
+ * since a little of either proves nothing.
  */
 export function certaintyOf(cosine: number, coverage: number): number {
   const meaning = (cosine - UNRELATED_BELOW) / (SURE_FROM - UNRELATED_BELOW)
@@ -70,7 +70,7 @@ interface Judged {
 }
 
 /**
- * The sum of a candidate that stands for "none of them": in a small catalogue the best of a few poor ones would
+ * The sum of a candidate that means "none of them": in a small catalogue the best of a few poor ones would
  * otherwise stand out.
  */
 export const NOTHING_FITS = 6

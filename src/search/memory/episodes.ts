@@ -19,7 +19,7 @@ export interface Episode {
   readonly at: number
   /** When its tool last served the request, in milliseconds. */
   readonly lastAt: number
-  /** How many successes it stands for. */
+  /** How many successes it counts. */
   readonly count: number
   /** The request itself, only where the host asked to keep it. */
   readonly text?: string

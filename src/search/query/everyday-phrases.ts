@@ -1,6 +1,6 @@
 import { wordsOf } from '../lexical/text-words.ts'
 
-/** Phrases that people use for what tools call by another name, and the tool words that they stand for. */
+/** Phrases that people use for what tools call by another name, and the tool words that they mean. */
 const PHRASES: Readonly<Record<string, string>> = {
   // Looking things up
   google: 'search web',
@@ -131,7 +131,7 @@ const BY_FIRST_WORD: ReadonlyMap<string, readonly Phrase[]> = (() => {
 /** Maximum tool words to add: a long request would otherwise be more about them than about itself. */
 const MAX_VERBS = 4
 
-/** The tool words that the everyday phrases of a text stand for, each with its phrase. */
+/** The tool words that the everyday phrases of a text mean, each with its phrase. */
 export function everydayVerbs(text: string): readonly { readonly phrase: string; readonly verb: string }[] {
   const words = wordsOf(text)
   const verbs = new Map<string, string>()
@@ -140,7 +140,7 @@ export function everydayVerbs(text: string): readonly { readonly phrase: string;
     next = at + 1
     for (const phrase of BY_FIRST_WORD.get(words[at] as string) ?? []) {
       if (!phrase.words.every((word, offset) => words[at + offset] === word)) continue
-      // The words of a phrase are no phrases of their own: "do you remember" asks, "remember" tells.
+      // Words within a phrase do not count as phrases: "do you remember" asks, "remember" tells.
       next = Math.max(next, at + phrase.words.length)
       for (const verb of phrase.verbs)
         if (!words.includes(verb) && !verbs.has(verb) && verbs.size < MAX_VERBS)

@@ -1,6 +1,6 @@
 /**
  * Tool words in Spanish, French, German, Portuguese, Russian, Chinese, Hindi, Arabic and Japanese, written as stems, so
- * that inflected and compound words match. Models are told to search in English; a person at a terminal is not.
+ * that inflected and compound words match. Models read that they should search in English; a person at a terminal does not.
  */
 const DICTIONARY: Readonly<Record<string, string>> = {
   open: 'abre abrir ouvrir ouvre öffne abra откр 打开 खोल افتح 開く 開い',

@@ -34,7 +34,7 @@ describe('a query, whole', () => {
     expect(parseQuery(text)).toEqual(query)
   })
 
-  it('is no pattern without anything between the slashes, or with more after them', () => {
+  it('is not a pattern without anything between the slashes, or with more after them', () => {
     expect(parseQuery('// a').kind).toBe('keyword')
     expect(parseQuery('/a/ b').kind).toBe('keyword')
     expect(parseQuery('/a/g').kind).toBe('keyword')

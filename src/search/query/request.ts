@@ -10,7 +10,7 @@ import type { Query } from './query.ts'
  */
 const VALUE_WEIGHT = 0.5
 
-/** The weight of a tool word that stands for an everyday phrase of the request. */
+/** The weight of a tool word that an everyday phrase of the request means. */
 const EVERYDAY_WEIGHT = 0.5
 
 /** Maximum characters that an embedder reads of a query: enough for any request. */

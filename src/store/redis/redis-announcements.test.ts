@@ -57,4 +57,31 @@ describe.skipIf(url === undefined)('redisAnnouncements', () => {
     await vi.waitUntil(() => bodies.includes(3), { timeout: 10_000 })
     expect(missed).toHaveBeenCalledOnce()
   })
+
+  it('notices that Redis went back to an older state, as after a failover, though nothing is announced', async () => {
+    const redis = await RedisServer.start()
+    onTestFinished(() => redis.close())
+    const announcements = redisAnnouncements({ url: redis.url })
+    onTestFinished(() => announcements.close())
+    const admin = new Redis(redis.url)
+    onTestFinished(() => admin.disconnect())
+    for (const body of [1, 2, 3]) await announcements.publish('n', body)
+    const bodies: unknown[] = []
+    const missed = vi.fn()
+    announcements.subscribe({ announced: ({ body }) => void bodies.push(body), missed }, '0:0-0')
+    await vi.waitUntil(() => bodies.includes(3))
+    const [stream = ''] = await admin.keys('*{announcements}')
+    const [newest] = await admin.xrevrange(stream, '+', '-', 'COUNT', 1)
+    await admin.xdel(stream, newest?.[0] ?? '')
+    await admin.set(`${stream}:count`, 2)
+    expect(missed).not.toHaveBeenCalled()
+    // As in a failover, connections are cut.
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'NORMAL', 'SKIPME', 'YES')
+    await vi.waitUntil(() => missed.mock.calls.length > 0, { timeout: 10_000 })
+    await vi.waitUntil(async () => {
+      await announcements.publish('n', 4).catch(() => {})
+      return bodies.includes(4)
+    })
+    expect(missed).toHaveBeenCalledOnce()
+  })
 })

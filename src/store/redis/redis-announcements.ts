@@ -181,12 +181,16 @@ class StreamReader {
     if (!this.#isStopped) tell(() => this.#listener.announced({ topic, body, position: `${number}:${id}` }))
   }
 
-  /** A stream that was deleted and began again, perhaps with a clock that went back, has nothing after our position. */
+  /**
+   * A stream that was deleted and began again, perhaps with a clock that went back, has nothing after our position; nor
+   * has one of a Redis that went back to an older state, as after a failover.
+   */
   async #notice(): Promise<void> {
     const newest = await this.#newest()
     if (newest.number >= (this.#last?.number ?? 0)) return
     this.#last = { id: BEGINNING, number: 0 }
-    if (newest.number === 0) tell(() => this.#listener.missed())
+    // Whoever listens may have written other things to this Redis, which are lost as well.
+    tell(() => this.#listener.missed())
   }
 
   async #newest(): Promise<{ readonly id: string; readonly number: number }> {

@@ -102,7 +102,7 @@ function readAddress(url: string | undefined): { readonly isCluster: boolean; re
   return { isCluster: scheme[2] !== undefined, text: url.replace('+cluster://', '://') }
 }
 
-/** A cluster's nodes name each other by address, so the credentials and TLS of the first hold for all of them. */
+/** A cluster's nodes name each other by address, so the credentials and TLS of the first apply to all of them. */
 function tlsOf(text: string): object {
   const { protocol, username, password } = new URL(text)
   return {

@@ -61,14 +61,25 @@ function checkMessages(messages: readonly Body[], tools: readonly Body[]): strin
     }
     const fault = checkPairs(blocks, list(messages[index + 1]?.content), list(messages[index - 1]?.content))
     if (fault !== undefined) return `${at}: ${fault}`
+    const abandoned = openServerUse(blocks, messages[index + 1])
+    if (abandoned !== undefined)
+      return `${at}: tool use with id ${abandoned} was found without a result block`
   }
   const seen = repeated(messages.flatMap(({ content }) => usesOf(list(content))))
   if (seen !== undefined) return `\`tool_use\` ids must be unique: ${seen}`
   const last = list(messages.at(-1)?.content)
-  const isPaused = last.at(-1)?.type === 'server_tool_use'
+  const isPaused = /^server_tool_use$|._tool_result$/.test(String(last.at(-1)?.type))
   return messages.at(-1)?.role === 'assistant' && !isPaused
     ? 'This model does not support assistant message prefill. The conversation must end with a user message.'
     : undefined
+}
+
+/** A call that the provider runs, which the user has interrupted. */
+function openServerUse(blocks: readonly Body[], next: Body | undefined): unknown {
+  const isWaiting = next?.role !== 'user' || list(next.content).some(({ type }) => type === 'tool_result')
+  const answered = blocks.map(({ tool_use_id }) => tool_use_id)
+  const open = blocks.find(({ type, id }) => type === 'server_tool_use' && !answered.includes(id))
+  return isWaiting ? undefined : open?.id
 }
 
 /** A system message in the conversation may define tools from there on. */

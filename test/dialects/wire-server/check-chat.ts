@@ -42,6 +42,8 @@ function checkMessages(messages: readonly Body[]): string | undefined {
       continue
     }
     if (open.length > 0) return `tool_call_ids did not have response messages: ${open.join(', ')}`
+    if (message.role === 'user' && messages[index - 1]?.role === 'tool')
+      return "Unexpected role 'user' after role 'tool'"
     const calls = list(message.tool_calls)
     if (message.role === 'assistant' && calls.length === 0 && !message.content && !message.refusal)
       return `${at}: content is required`

@@ -139,7 +139,7 @@ describe('the stand-in for OpenAI Chat', () => {
     ['one id in two turns', { messages: [asked, told, asked, told] }],
     ['an answer to be continued', { messages: [{ role: 'assistant', content: 'I am' }] }],
     [
-      'arguments that are no JSON',
+      'arguments that are not JSON',
       {
         messages: [
           { ...asked, tool_calls: [{ id: 't', function: { name: 'a', arguments: '{' } }] },

@@ -53,8 +53,8 @@ export function Conversation() {
     <>
       {lines.value.length === 0 && (
         <p class="muted">
-          Four questions, asked of the bundled servers: a model searches, checks a tool out, calls it. The
-          other views fill up meanwhile.
+          Four scripted questions to your real servers, about fifteen seconds. They only read. The other views
+          fill up meanwhile.
         </p>
       )}
       {error.value !== undefined && <Failed error={error.value} onRetry={play} />}

@@ -15,7 +15,7 @@ interface Step {
 const STEPS: readonly Step[] = [
   {
     title: 'Watch a model work with your tools',
-    text: 'It is shown two small tools instead of all of them. It searches, checks out what it finds, and calls it.',
+    text: 'It is shown a search tool instead of all your tools. It searches, checks out what it finds, and calls it.',
     view: '',
   },
   {
@@ -30,9 +30,10 @@ const STEPS: readonly Step[] = [
     rest: 'add two numbers',
   },
   {
-    title: 'Mend a search that found nothing',
-    text: 'Nobody could order the pizza: it is among the misses. Say which tool should have come, and that becomes a search hint.',
+    title: 'Mend a search that missed',
+    text: 'Nobody could order the pizza. Say which tool should have come: that becomes a search hint, or a query for your tests. A search that finds nothing at all is kept under “Misses”.',
     view: 'search',
+    rest: 'pizza delivery',
   },
   {
     title: 'Connect your own client',

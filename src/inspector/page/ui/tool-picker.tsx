@@ -1,5 +1,5 @@
 import { useEffect, useId, useMemo, useState } from 'preact/hooks'
-import { useApi } from '../use-api.ts'
+import { useApi, useChanged } from '../use-api.ts'
 import { closeTools, nearestNames } from './close-tools.ts'
 
 const SUGGESTIONS = 30
@@ -20,7 +20,7 @@ export function ToolPicker({
   /** Whether Enter was pressed; the tools may arrive later. */
   const [isAsked, setAsked] = useState(false)
   const close = useMemo(() => closeTools(tools ?? [], text).slice(0, SUGGESTIONS), [tools, text])
-  useEffect(() => setText(value), [value])
+  useChanged(value, setText)
   const isTool = tools?.some(({ name }) => name === text)
   const picked = isTool ? text : isAsked ? close[0]?.name : undefined
   useEffect(() => {
@@ -36,7 +36,7 @@ export function ToolPicker({
         class="field"
         list={id}
         aria-label={label}
-        placeholder="A part of its name"
+        placeholder="A tool: type a part of its name"
         value={text}
         onInput={({ currentTarget }) => {
           setAsked(false)
@@ -51,7 +51,7 @@ export function ToolPicker({
           <option key={name} value={name} />
         ))}
       </datalist>
-      <p class="small muted wrap" role="status">
+      <p class="small muted wrap status" role="status">
         {isMissing && noteFor(text, nearestNames(tools, text))}
       </p>
     </>

@@ -1,5 +1,6 @@
 import { Card, Head } from '../../ui/card.tsx'
-import { Empty, Show } from '../../ui/state.tsx'
+import { Copyable } from '../../ui/copyable.tsx'
+import { Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
 import { Connected } from './connected.tsx'
 import { Installed } from './installed.tsx'
@@ -15,9 +16,10 @@ export function Clients() {
           <div class="stack">
             <Card title="Connected now">
               {connected.length === 0 ? (
-                <Empty title="No client is connected">
-                  Connect one below, or point it at this gateway; it appears here with its first request.
-                </Empty>
+                <p class="muted">
+                  None. Connect one below, or point it at this gateway; it appears here with its first
+                  request.
+                </p>
               ) : (
                 <Connected clients={connected} />
               )}
@@ -39,9 +41,9 @@ function ByHand({ command }: { readonly command: string }) {
           A client that reaches servers by their address takes this one, with the token as{' '}
           <code>Authorization: Bearer …</code>
         </p>
-        <pre class="log">{`${location.origin}/mcp`}</pre>
+        <Copyable text={`${location.origin}/mcp`} />
         <p>One that starts its servers runs this instead; it joins this gateway:</p>
-        <pre class="log">{command}</pre>
+        <Copyable text={command} />
       </div>
     </Card>
   )

@@ -27,7 +27,7 @@ export function Installed({
             <span class="wrap">
               <b>{title}</b> {isConnected && <Badge tone="good">connected</Badge>}
               <div class="small muted wrap">
-                <code>{path}</code> · {problem ?? plural(servers.length, 'own server')}
+                <code>{path}</code> · {problem ?? ownServers(servers.length)}
               </div>
             </span>
             {problem === undefined && (
@@ -49,4 +49,8 @@ export function Installed({
       {plan && <ConnectDialog plan={plan} onClose={() => setPlan(undefined)} onChanged={onChanged} />}
     </Card>
   )
+}
+
+function ownServers(count: number): string {
+  return count === 0 ? 'no servers of its own' : `${plural(count, 'server')} of its own`
 }

@@ -8,6 +8,7 @@ import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Card, Head } from '../../ui/card.tsx'
 import { Empty } from '../../ui/state.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
+import { summaryOf } from './summary.ts'
 
 /** On a narrow screen the details are on a line of their own. */
 const narrow = matchMedia('(max-width: 760px)')
@@ -76,8 +77,8 @@ export function Live() {
               </option>
             ))}
           </select>
-          <span class="small muted">
-            {whole(shown.length)} of {whole(all.length)}
+          <span class="small muted tabular">
+            {whole(shown.length)} of {whole(all.length)} events
             {droppedEvents.value > 0 && ` · ${whole(droppedEvents.value)} left out`}
           </span>
         </div>
@@ -98,16 +99,29 @@ export function Live() {
                 <span>
                   <Badge tone={toneOf(event)}>{event.type}</Badge>
                 </span>
-                <code class="truncate" title={JSON.stringify(event.details)}>
-                  {event.session !== undefined && `${event.session} `}
-                  {JSON.stringify(event.details).slice(0, 300)}
-                </code>
+                <code class="muted">{event.session ?? ''}</code>
+                <Details event={event} />
               </div>
             )}
           />
         )}
       </Card>
     </>
+  )
+}
+
+/** What the event says; all of it when pointed at. */
+function Details({ event }: { readonly event: LiveEvent }) {
+  const json = JSON.stringify(event.details)
+  const summary = summaryOf(event)
+  return summary === undefined ? (
+    <code class="truncate muted" title={json}>
+      {json.slice(0, 300)}
+    </code>
+  ) : (
+    <span class="truncate" title={json}>
+      {summary.slice(0, 300)}
+    </span>
   )
 }
 

@@ -1,14 +1,16 @@
 import { useState } from 'preact/hooks'
+import { dayOf, toolCalls } from '../../format.ts'
 import { Bars, Legend } from '../../ui/bars.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Empty } from '../../ui/state.tsx'
 import type { OverviewData } from './overview.tsx'
 
+/** No event is in two of them. */
 const SERIES = [
-  { series: 0, name: 'calls', of: (totals: Counted) => totals.calls - totals.errors },
-  { series: 2, name: 'searches', of: (totals: Counted) => totals.searches },
+  { series: 0, name: 'tool calls', of: (totals: Counted) => Math.max(0, toolCalls(totals) - totals.errors) },
+  { series: 2, name: 'searches', of: (totals: Counted) => Math.max(0, totals.searches - totals.misses) },
   { series: 1, name: 'misses', of: (totals: Counted) => totals.misses },
-  { series: 5, name: 'errors', of: (totals: Counted) => totals.errors },
+  { series: 5, name: 'failed calls', of: (totals: Counted) => totals.errors },
 ] as const
 
 type Counted = OverviewData['today']
@@ -19,21 +21,15 @@ export function Activity({ data: { hours, days } }: { readonly data: OverviewDat
   const columns =
     span === 'hours'
       ? hours.map((hour) => ({ label: hourOf(hour.at), parts: partsOf(hour) }))
-      : days.map((day) => ({ label: day.day.slice(5), parts: partsOf(day) }))
+      : days.map((day) => ({ label: dayOf(day.day), parts: partsOf(day) }))
   const isEmpty = columns.every(({ parts }) => parts.every(({ value }) => value === 0))
   return (
     <Card
       title="What happened"
       aside={
-        <div class="row">
+        <div class="switch">
           {(['hours', 'days'] as const).map((each) => (
-            <button
-              key={each}
-              type="button"
-              class="button quiet"
-              aria-pressed={span === each}
-              onClick={() => setSpan(each)}
-            >
+            <button key={each} type="button" aria-pressed={span === each} onClick={() => setSpan(each)}>
               {each === 'hours' ? '24 hours' : '14 days'}
             </button>
           ))}
@@ -53,9 +49,9 @@ export function Activity({ data: { hours, days } }: { readonly data: OverviewDat
 }
 
 function partsOf(totals: Counted) {
-  return SERIES.map(({ series, of }) => ({ series, value: of(totals) }))
+  return SERIES.map(({ series, name, of }) => ({ series, name, value: of(totals) }))
 }
 
 function hourOf(at: number): string {
-  return `${new Date(at).getHours()}:00`
+  return `${String(new Date(at).getHours()).padStart(2, '0')}:00`
 }

@@ -1,4 +1,5 @@
 import type { Decision } from '../../../api/overview.ts'
+import { sentence } from '../../format.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 
@@ -23,13 +24,11 @@ export function Decisions({ decisions }: { readonly decisions: readonly Decision
         <ul class="list">
           {decisions.map(({ kind, title, step, to }) => (
             <li key={`${kind} ${title}`}>
-              <div class="row">
+              <a class="decision" href={to}>
                 <i class={`dot ${TONES[kind]}`} />
-                <a href={to}>
-                  <b>{title}</b>
-                </a>
-              </div>
-              <div class={`small muted wrap ${kind === 'lock' ? '' : 'clamp'}`}>{step}</div>
+                <b class="wrap">{title}</b>
+              </a>
+              <p class={`under-dot small muted wrap ${kind === 'lock' ? '' : 'clamp'}`}>{sentence(step)}</p>
             </li>
           ))}
         </ul>

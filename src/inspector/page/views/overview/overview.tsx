@@ -60,7 +60,7 @@ function NoTools({ servers }: { readonly servers: number }) {
     <Card>
       <Empty title="No tools yet">
         {servers === 0
-          ? 'Add a server to toolcrib.toml, or run "toolcrib import" to take those of your editor.'
+          ? 'Add a server under Servers, or run “toolcrib import” to take those of your editor.'
           : 'The servers are still starting. They appear here by themselves.'}
       </Empty>
     </Card>

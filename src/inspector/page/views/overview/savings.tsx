@@ -1,4 +1,4 @@
-import { money, short, whole } from '../../format.ts'
+import { dayOf, money, plural, short, toolCalls, whole } from '../../format.ts'
 import { choosePrice, costOf, PRICES, price } from '../../prices.ts'
 import { Card } from '../../ui/card.tsx'
 import type { OverviewData } from './overview.tsx'
@@ -11,17 +11,17 @@ export function Savings({ data: { today, total, since } }: { readonly data: Over
         <Figure
           value={short(today.saved)}
           name="tokens saved today"
-          note={`${money(costOf(today.saved))} in ${whole(today.turns)} turns`}
+          note={`${money(costOf(today.saved))} in ${plural(today.turns, 'turn')}`}
         />
         <Figure
           value={short(total.saved)}
           name={`tokens saved since ${dayOf(since)}`}
-          note={`${money(costOf(total.saved))} in ${whole(total.turns)} turns`}
+          note={`${money(costOf(total.saved))} in ${plural(total.turns, 'turn')}`}
         />
         <Figure value={whole(today.searches)} name="searches today" note={searchNote(today)} />
         <Figure
-          value={whole(today.calls)}
-          name="calls today"
+          value={whole(toolCalls(today))}
+          name="tool calls today"
           note={today.errors === 0 ? 'none failed' : `${whole(today.errors)} failed`}
         />
       </div>
@@ -57,7 +57,7 @@ function PriceChoice() {
   const known = PRICES.find(({ dollars }) => dollars === price.value)
   return (
     <div class="row small muted price-choice">
-      <span>Money at</span>
+      <span>Priced as</span>
       <select
         class="field"
         aria-label="Model for prices"
@@ -85,12 +85,7 @@ function PriceChoice() {
           onChange={({ currentTarget }) => choosePrice(Number(currentTarget.value))}
         />
       )}
-      <span>Estimates: uncached input, counted for each turn that Toolcrib saw.</span>
+      <span>Uncached input, for each turn that Toolcrib saw. What searches brought in is taken off.</span>
     </div>
   )
-}
-
-/** 16 Nov */
-function dayOf(iso: string): string {
-  return new Date(`${iso}T12:00:00Z`).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
 }

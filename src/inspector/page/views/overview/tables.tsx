@@ -1,30 +1,36 @@
-import { short, whole } from '../../format.ts'
+import { short, toolCalls, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { ServerState } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import type { OverviewData } from './overview.tsx'
 
-/** Every server at a glance, the most expensive first. */
+const LISTED = 8
+
+/** The servers at a glance, the most expensive first. */
 export function ServerTable({ data: { servers } }: { readonly data: OverviewData }) {
   const sorted = [...servers].sort((first, second) => second.tokens - first.tokens)
   return (
-    <Card title="Servers" aside={<a href={linkTo('servers')}>All</a>}>
-      <table>
+    <Card title="Servers" aside={<a href={linkTo('servers')}>All {whole(servers.length)}</a>}>
+      <table class="plain-links">
         <thead>
           <tr>
             <th>Server</th>
+            <th>State</th>
             <th class="number">Tools</th>
             <th class="number">Tokens</th>
           </tr>
         </thead>
         <tbody>
-          {sorted.slice(0, 12).map(({ server, state, tools, tokens }) => (
+          {sorted.slice(0, LISTED).map(({ server, state, tools, tokens }) => (
             <tr key={server}>
+              <td class="wrap">
+                <a href={linkTo('servers', server)}>{server}</a>
+              </td>
               <td>
-                <a href={linkTo('servers', server)}>{server}</a> <ServerState state={state} />
+                <ServerState state={state} />
               </td>
               <td class="number">{whole(tools)}</td>
-              <td class="number">{short(tokens)}</td>
+              <td class="number">{whole(tokens)}</td>
             </tr>
           ))}
         </tbody>
@@ -38,7 +44,7 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
   return (
     <Card title="By client" aside={<a href={linkTo('sessions')}>Sessions</a>}>
       <div class="scroll-x">
-        <table>
+        <table class="plain-links">
           <thead>
             <tr>
               <th>Client</th>
@@ -47,7 +53,7 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
               <th class="number">Searches</th>
               <th class="number">Calls</th>
               <th class="number">Errors</th>
-              <th class="number">Tokens saved</th>
+              <th class="number">Saved</th>
             </tr>
           </thead>
           <tbody>
@@ -67,7 +73,7 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
                   <td class="number">{whole(sessions)}</td>
                   <td class="number">{whole(turns)}</td>
                   <td class="number">{whole(searches)}</td>
-                  <td class="number">{whole(calls)}</td>
+                  <td class="number">{whole(toolCalls({ calls, searches }))}</td>
                   <td class="number">{whole(errors)}</td>
                   <td class="number">{short(saved)}</td>
                 </tr>

@@ -1,47 +1,59 @@
-import { money, short, whole } from '../../format.ts'
+import { money, plural, whole } from '../../format.ts'
 import { costOf } from '../../prices.ts'
 import { linkTo } from '../../router.ts'
 import { seriesOf } from '../../ui/bars.tsx'
 import { Card } from '../../ui/card.tsx'
 import type { OverviewData } from './overview.tsx'
 
+const LISTED = 8
+
 /** One turn with Toolcrib beside one with every tool. */
 export function TurnCost({ data: { turn, tools, sources } }: { readonly data: OverviewData }) {
   const most = Math.max(turn.full, turn.lazy, 1)
   const series = seriesOf(sources.map(({ source }) => source))
+  const listed = sources.slice(0, LISTED)
+  const others = sources.slice(LISTED)
+  const rest = others.reduce((sum, { tokens }) => sum + tokens, 0)
   const times = turn.lazy > 0 ? turn.full / turn.lazy : 0
   return (
     <Card
       title="One turn"
       aside={
         times > 1.05 && (
-          <span class="small muted">{times.toFixed(times < 10 ? 1 : 0)} times less to read</span>
+          <span class="small muted">{times.toFixed(times < 10 ? 1 : 0)} times fewer tokens</span>
         )
       }
     >
       <div class="stack">
-        <Line name="with Toolcrib" tokens={turn.lazy} most={most} series={0} />
-        <Line name={`with all ${whole(tools)} tools`} tokens={turn.full} most={most} series={1} />
+        <Line name="With Toolcrib" tokens={turn.lazy} most={most} series={0} />
+        <Line name={`With all ${plural(tools, 'tool')}`} tokens={turn.full} most={most} series={1} />
         {sources.length > 1 && (
           <div>
-            <h3 class="muted">Where the tokens come from</h3>
+            <h3 class="muted">Where they come from</h3>
             <div class="meter split" role="img" aria-label="Share of each source">
-              {sources.slice(0, 8).map(({ source, tokens }) => (
+              {listed.map(({ source, tokens }) => (
                 <i
                   key={source}
                   class={`s${series(source)}`}
                   style={{ width: `${(100 * tokens) / most}%` }}
-                  title={source}
+                  title={`${source}: ${whole(tokens)} tokens`}
                 />
               ))}
             </div>
-            <ul class="legend">
-              {sources.slice(0, 8).map(({ source, tokens }) => (
+            <ul class="legend plain-links">
+              {listed.map(({ source, tokens }) => (
                 <li key={source}>
                   <i class={`s${series(source)}`} />
-                  <a href={linkTo('tools', `source:${source}`)}>{source}</a> {short(tokens)}
+                  <a href={linkTo('tools', `source:${source}`)}>{source}</a>{' '}
+                  <span class="tabular">{whole(tokens)}</span>
                 </li>
               ))}
+              {others.length > 0 && (
+                <li>
+                  <i class="rest" />
+                  {plural(others.length, 'other')} <span class="tabular">{whole(rest)}</span>
+                </li>
+              )}
             </ul>
           </div>
         )}

@@ -1,5 +1,7 @@
+import { Fragment } from 'preact'
 import type { NamedChange } from '../../../api/safety.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
+import { Copyable } from '../../ui/copyable.tsx'
 import { TextDiff } from '../../ui/diff.tsx'
 import { JsonTree } from '../../ui/json-tree.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
@@ -39,7 +41,7 @@ export function Change({
           {onApprove && !isOfServer && (
             <button
               type="button"
-              class="button"
+              class="button primary small"
               aria-label={`Approve ${title}`}
               onClick={() => onApprove([change.pattern])}
             >
@@ -49,13 +51,35 @@ export function Change({
         </span>
       </div>
       {isOfServer && (
-        <p class="small muted wrap">
-          This decides which program runs. Look at it, then run <code>toolcrib approve {change.server}</code>{' '}
-          in a terminal.
+        <p class="small muted">
+          This decides what runs on your machine, so it is not approved on a web page. If you trust it, run:
         </p>
       )}
-      {change.kind === 'tool-added' ? <Definition change={change} /> : <Fields change={change} />}
+      {isOfServer && <Copyable text={`toolcrib approve ${change.server}`} />}
+      <What change={change} />
     </li>
+  )
+}
+
+function What({ change }: { readonly change: NamedChange }) {
+  if (change.kind === 'tool-added') return <Definition change={change} />
+  return change.kind === 'server-added' ? <NewServer change={change} /> : <Fields change={change} />
+}
+
+/** Nothing was there before, so nothing is compared. */
+function NewServer({ change }: { readonly change: NamedChange }) {
+  if (!('fields' in change)) return null
+  return (
+    <dl class="pairs">
+      {change.fields.map(({ path, after }) => (
+        <Fragment key={path}>
+          <dt>{path}</dt>
+          <dd>
+            <VisibleText text={typeof after === 'string' ? after : JSON.stringify(after)} />
+          </dd>
+        </Fragment>
+      ))}
+    </dl>
   )
 }
 

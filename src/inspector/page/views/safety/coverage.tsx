@@ -14,12 +14,12 @@ export function Coverage({
   return (
     <Card title="What the lock covers">
       {lockPath !== null && (
-        <p class="small muted wrap">
+        <p class="small muted wrap lock-path">
           <code>{lockPath}</code>
         </p>
       )}
       <div class="scroll-x">
-        <table>
+        <table class="plain-links">
           <thead>
             <tr>
               <th>Server</th>

@@ -1,4 +1,5 @@
 import type { Output } from '../../../api/routes.ts'
+import { sentence } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -32,7 +33,7 @@ export function Findings({ findings }: { readonly findings: Output<'safety'>['fi
                 </a>
                 <span class="small muted">{place}</span>
               </div>
-              <p>{message}</p>
+              <p>{sentence(message)}.</p>
               <div class="diff">
                 <VisibleText text={excerpt} />
               </div>

@@ -67,7 +67,7 @@ export function Safety() {
                   )
                 }
               >
-                <p class="small" role="status">
+                <p class="small status" role="status">
                   {note}
                 </p>
                 {!isLocked && (

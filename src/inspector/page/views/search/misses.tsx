@@ -9,7 +9,7 @@ export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
   const loaded = useApi('misses', {}, { after: ['missed'] })
   return (
     <Card
-      title="Misses of the last days"
+      title="Misses"
       aside={
         judged.value.size > 0 && (
           <button type="button" class="button" onClick={() => downloadQueries(judged.value)}>

@@ -3,7 +3,7 @@ import type { SearchSide } from '../../../api/search.ts'
 import { duration, plural } from '../../format.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
-import { useApi } from '../../use-api.ts'
+import { useApi, useChanged } from '../../use-api.ts'
 import { AsModel } from './as-model.tsx'
 import { Judge } from './judge.tsx'
 import { Match } from './match.tsx'
@@ -17,17 +17,14 @@ export function Search({ rest }: { readonly rest: string }) {
   const [query, setQuery] = useState(rest)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
-  useEffect(() => setTyped(rest), [rest])
+  useChanged(rest, setTyped)
   useEffect(() => {
     const timer = setTimeout(() => setQuery(typed.trim()), TYPING_MS)
     return () => clearTimeout(timer)
   }, [typed])
   return (
     <>
-      <Head title="Search">
-        Ask as a model would. Each match says which words it was found by; nothing is checked out until you
-        ask for it.
-      </Head>
+      <Head title="Search">Ask as a model would. Each match says which words it was found by.</Head>
       <div class="stack">
         <input
           ref={field}
@@ -38,7 +35,7 @@ export function Search({ rest }: { readonly rest: string }) {
           value={typed}
           onInput={({ currentTarget }) => setTyped(currentTarget.value)}
         />
-        {query === '' ? null : <Answer query={query} />}
+        {query === '' ? <Examples onTry={setTyped} /> : <Answer query={query} />}
         <Misses
           onTry={(text) => {
             setTyped(text)
@@ -47,6 +44,22 @@ export function Search({ rest }: { readonly rest: string }) {
         />
       </div>
     </>
+  )
+}
+
+const EXAMPLES = ['read a file', 'list what is in a folder', 'remember a fact', 'add two numbers']
+
+/** For those who do not know yet what to ask. */
+function Examples({ onTry }: { readonly onTry: (text: string) => void }) {
+  return (
+    <div class="row small">
+      <span class="muted">Try</span>
+      {EXAMPLES.map((text) => (
+        <button key={text} type="button" class="button small" onClick={() => onTry(text)}>
+          {text}
+        </button>
+      ))}
+    </div>
   )
 }
 
@@ -89,7 +102,8 @@ function Side({
       title={`${searcher} ${EXPLAINED[searcher] === undefined ? '' : `· ${EXPLAINED[searcher]}`}`}
       aside={
         <span class="small muted">
-          {plural(total, 'match')} in {duration(durationMs)}
+          {total > matches.length ? `${matches.length} of ${plural(total, 'match')}` : plural(total, 'match')}{' '}
+          in {duration(durationMs)}
         </span>
       }
     >

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Input } from '../../../api/routes.ts'
 import { ConfigChange } from '../../ui/config-change.tsx'
+import { Copyable } from '../../ui/copyable.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 
@@ -74,11 +75,10 @@ export function AddServer({
               />
             </div>
             <p class="small muted">
-              A web page must not decide what runs on your machine. Run this in a terminal, then reload:
+              A web page must not decide what runs on your machine. Run this in a terminal; the gateway picks
+              it up by itself:
             </p>
-            <pre class="log">
-              toolcrib add {name || 'NAME'} -- {command || 'COMMAND'}
-            </pre>
+            <Copyable text={`toolcrib add ${name || 'NAME'} -- ${command || 'COMMAND'}`} />
           </>
         )}
       </form>

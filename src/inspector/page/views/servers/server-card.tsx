@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Input, Output } from '../../../api/routes.ts'
 import { tell } from '../../api-client.ts'
-import { clock, duration, short, whole } from '../../format.ts'
+import { clock, duration, sentence, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { ServerState } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -28,13 +28,15 @@ export function ServerCard({
   const [isShown, setShown] = useState(isOpen)
   const [edit, setEdit] = useState<Partial<Input<'change-config'>>>()
   const [note, setNote] = useState('')
+  const isAsleep = state === 'cold'
   const restart = async () => {
-    setNote('Restarting …')
-    const failed = await tell('restart-server', { server }).then(
-      () => '',
+    setNote(isAsleep ? 'Starting …' : 'Restarting …')
+    const begun = performance.now()
+    const outcome = await tell('restart-server', { server }).then(
+      (status) => (status?.state === 'ready' ? `Ready after ${duration(performance.now() - begun)}.` : ''),
       (failure: Error) => failure.message,
     )
-    setNote(failed)
+    setNote(outcome)
     onChanged()
   }
   return (
@@ -42,34 +44,41 @@ export function ServerCard({
       <div class="stack">
         {state === 'failed' && (
           <div class="note bad wrap">
-            <VisibleText text={'reason' in data ? data.reason.slice(0, 600) : ''} />
-            {step !== null && !data.needsSignIn && <p class="ink">{step}</p>}
+            <VisibleText text={'reason' in data ? sentence(data.reason.slice(0, 600)) : ''} />
+            {step !== null && !data.needsSignIn && <Mend step={step} />}
           </div>
         )}
         {(data.needsSignIn || data.consent) && (
           <SignInToServer server={server} consent={data.consent} onChanged={onChanged} />
         )}
-        <div class="figures">
-          <Fact value={whole(tools)} name="tools" href={linkTo('tools', `source:${server}`)} />
-          <Fact value={short(tokens)} name="tokens" />
-          <Fact value={startMs === undefined ? '–' : duration(startMs)} name="to start" />
-          <Fact value={whole(Math.max(0, starts - 1))} name="restarts" />
-        </div>
+        {(state !== 'failed' || tools > 0 || starts > 0) && (
+          <div class="figures">
+            <Fact value={whole(tools)} name="tools" href={linkTo('tools', `source:${server}`)} />
+            <Fact value={whole(tokens)} name="tokens" />
+            <Fact value={startMs === undefined ? '–' : duration(startMs)} name="to start" />
+            <Fact value={whole(Math.max(0, starts - 1))} name="restarts" />
+          </div>
+        )}
         <p class="small muted wrap">
-          {runs !== null && <code>{runs}</code>} {about?.name} {about?.version}{' '}
-          {about && `· MCP ${about.protocol}`}
+          {runs !== null && <code>{runs}</code>}
+          {about && ` · ${[about.name, about.version].filter(Boolean).join(' ')} · MCP ${about.protocol}`}
           {readySince !== undefined && ` · up since ${clock(readySince)}`}
         </p>
-        <div class="row">
-          <button type="button" class="button" aria-expanded={isShown} onClick={() => setShown(!isShown)}>
+        <div class="row foot">
+          <button
+            type="button"
+            class="button small"
+            aria-expanded={isShown}
+            onClick={() => setShown(!isShown)}
+          >
             {isShown ? 'Hide the log' : 'Log'}
           </button>
           {canChange && (
             <>
-              <button type="button" class="button" onClick={restart}>
-                Restart
+              <button type="button" class="button small" onClick={restart}>
+                {isAsleep ? 'Start' : 'Restart'}
               </button>
-              <button type="button" class="button" onClick={() => setEdit({ kind: 'disable', server })}>
+              <button type="button" class="button small" onClick={() => setEdit({ kind: 'disable', server })}>
                 Disable
               </button>
             </>
@@ -82,6 +91,17 @@ export function ServerCard({
         {edit && <ConfigChange edit={edit} onClose={() => setEdit(undefined)} onWritten={onChanged} />}
       </div>
     </Card>
+  )
+}
+
+/** The step that mends a failure, with a way there. */
+function Mend({ step }: { readonly step: string }) {
+  const [, safety, rest] = /^(Safety)(.*)$/s.exec(step) ?? []
+  return (
+    <p class="ink">
+      {safety === undefined ? step : <a href={linkTo('safety')}>{safety}</a>}
+      {rest}
+    </p>
   )
 }
 

@@ -23,7 +23,7 @@ export function Servers({ rest }: { readonly rest: string }) {
           )
         }
       >
-        Where your tools come from. A server that sleeps wakes with the first call.
+        Where your tools come from. One that is asleep starts with its first call.
       </Head>
       <Show of={loaded}>
         {({ servers, canChange, disabled, files }) => (
@@ -31,11 +31,11 @@ export function Servers({ rest }: { readonly rest: string }) {
             {servers.length === 0 && (
               <Card>
                 <Empty title="No servers">
-                  Add one, or run "toolcrib import" to take those of your editor.
+                  Add one, or run “toolcrib import” to take those of your editor.
                 </Empty>
               </Card>
             )}
-            <div class="columns">
+            <div class="columns even">
               {[...servers]
                 .sort(
                   (first, second) =>

@@ -43,7 +43,9 @@ function Figures({ session: { totals, active } }: { readonly session: SessionDat
       <div class="figures">
         {figures.map(([value, name]) => (
           <div key={name}>
-            <div class="figure small-figure">{value}</div>
+            <div class={`figure small-figure ${name === 'errors' && totals.errors > 0 ? 'danger' : ''}`}>
+              {value}
+            </div>
             <div class="small muted">{name}</div>
           </div>
         ))}

@@ -1,4 +1,4 @@
-import { ago, plural, short } from '../../format.ts'
+import { ago, plural, short, toolCalls } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
@@ -43,7 +43,7 @@ export function Sessions({ rest }: { readonly rest: string }) {
                           <span class="small muted">{ago(lastAt)}</span>
                         </span>
                         <span class="small muted">
-                          {plural(totals.turns, 'turn')} · {plural(totals.calls, 'call')} ·{' '}
+                          {plural(totals.turns, 'turn')} · {plural(toolCalls(totals), 'call')} ·{' '}
                           {short(totals.saved)} saved
                         </span>
                       </a>

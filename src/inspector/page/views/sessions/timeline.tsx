@@ -4,28 +4,50 @@ import { linkTo } from '../../router.ts'
 import { Badge, ToolName } from '../../ui/badge.tsx'
 import { Empty } from '../../ui/state.tsx'
 
-/** What happened in a session, the latest first. */
+/** What happened in a session: the latest turn first, and each turn in the order of its steps. */
 export function Timeline({ steps }: { readonly steps: readonly SessionStep[] }) {
   if (steps.length === 0) return <Empty title="Nothing happened yet" />
   return (
-    <ol class="timeline">
-      {[...steps].reverse().map((step, index) => {
-        const key = `${steps.length - index}`
-        return (
-          <li key={key} class={step.ok === false ? 'failed' : step.kind}>
-            <div class="row spread">
-              <span class="wrap">
-                <Step step={step} growth={growthAfter(steps, steps.length - 1 - index)} />
-              </span>
-              <span class="small muted">
-                turn {step.turn} · {clock(step.at)}
-              </span>
-            </div>
-          </li>
-        )
-      })}
+    <ol class="stack">
+      {groupsOf(steps).map(({ turn, first, own }) => (
+        <li key={turn}>
+          <div class="row spread turn-head">
+            <h3>{turn === 0 ? 'Before the first turn' : `Turn ${turn}`}</h3>
+            <span class="small muted tabular">{clock(own[0]?.at ?? 0)}</span>
+          </div>
+          <ol class="timeline">
+            {own.map((step, index) => {
+              const key = `${first + index}`
+              return (
+                <li key={key} class={step.ok === false ? 'failed' : step.kind}>
+                  <span class="wrap">
+                    <Step step={step} growth={growthAfter(steps, first + index)} />
+                  </span>
+                </li>
+              )
+            })}
+          </ol>
+        </li>
+      ))}
     </ol>
   )
+}
+
+interface Group {
+  readonly turn: number
+  /** Where its first step is among all. */
+  readonly first: number
+  readonly own: SessionStep[]
+}
+
+function groupsOf(steps: readonly SessionStep[]): readonly Group[] {
+  const groups: Group[] = []
+  for (const [index, step] of steps.entries()) {
+    const last = groups.at(-1)
+    if (last?.turn === step.turn) last.own.push(step)
+    else groups.push({ turn: step.turn, first: index, own: [step] })
+  }
+  return groups.reverse()
 }
 
 function Step({
@@ -43,7 +65,7 @@ function Step({
       return (
         <>
           <b>Shown {text}</b> in {whole(tokens)} tokens{' '}
-          <span class="muted">{deferred ? `· ${whole(deferred)} wait behind the search` : ''}</span>
+          <span class="muted">{deferred ? `· ${whole(deferred)} deferred` : ''}</span>
         </>
       )
     case 'search':
@@ -78,10 +100,8 @@ function Step({
     case 'call':
       return (
         <>
-          Called <Names names={names} />{' '}
-          <span class="muted">
-            {duration(durationMs ?? 0)} {ok === false && <Badge tone="bad">{text || 'failed'}</Badge>}
-          </span>
+          Called <Names names={names} /> <span class="muted">· {duration(durationMs ?? 0)}</span>{' '}
+          {ok === false && <Badge tone="bad">{text || 'failed'}</Badge>}
         </>
       )
     case 'trimmed':
@@ -107,7 +127,7 @@ function growthAfter(steps: readonly SessionStep[], index: number): number | und
 function weightOf(tokens: number, growth: number | undefined): string {
   if (growth === undefined) return `definitions of ${whole(tokens)} tokens`
   if (growth >= tokens) return `+${whole(tokens)} tokens`
-  return `+0 tokens on the surface; definitions in the answer: up to ${whole(tokens)} tokens`
+  return `definitions of ${whole(tokens)} tokens, in the answer`
 }
 
 function Names({ names }: { readonly names: readonly string[] }) {

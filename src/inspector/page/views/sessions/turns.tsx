@@ -5,6 +5,8 @@ import { Card } from '../../ui/card.tsx'
 import { CompareTurns } from './compare-turns.tsx'
 import { turnsOf } from './turns-of.ts'
 
+const HINTS = ['Choose two to compare them.', 'Choose one more.', '']
+
 /** Tokens turn by turn; two turns can be compared. */
 export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
   const turns = turnsOf(steps)
@@ -23,7 +25,7 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
     .sort((one, other) => one - other)
     .map((turn) => turns.find((each) => each.turn === turn))
   return (
-    <Card title="Tokens per turn" aside={<span class="small muted">Choose two to compare them.</span>}>
+    <Card title="Tokens per turn" aside={<span class="small muted">{HINTS[chosen.length]}</span>}>
       <div class="turns">
         {turns.map(({ turn, tokens }) => (
           <button
@@ -34,14 +36,16 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
             title={`Turn ${turn}: ${whole(tokens)} tokens`}
             onClick={() => toggle(turn)}
           >
+            {turns.length <= 12 && <span class="small muted tabular">{whole(tokens)}</span>}
             <i style={{ height: `${(100 * tokens) / most}%` }} />
-            {turns.length <= 24 && <span class="small muted">{turn}</span>}
+            {turns.length <= 24 && <span class="small muted tabular">{turn}</span>}
           </button>
         ))}
       </div>
       {isFlat && (
-        <p class="small muted">
-          This surface does not grow: definitions reach the model in the answer of the search.
+        <p class="small muted below-turns">
+          Every turn shows the same: definitions reach the model in the answers of searches, so its cache
+          stays warm.
         </p>
       )}
       {first && second && <CompareTurns first={first} second={second} />}

@@ -43,6 +43,8 @@ function descend(schema: unknown, { path, depth, root }: Spot, rows: SchemaRow[]
     })
     const items = record(resolve(own.items, root))
     descend(items.properties === undefined ? own : items, { path: inner, depth: depth + 1, root }, rows)
+    for (const [index, choice] of choicesOf(own).entries())
+      descend(choice, { path: `${inner}<${index}>`, depth: depth + 1, root }, rows)
   }
 }
 
@@ -64,17 +66,23 @@ export function record(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 function typeOf(schema: Readonly<Record<string, unknown>>, root: unknown): string {
-  const { type, enum: values, anyOf, oneOf, items } = schema
+  const { type, enum: values, items } = schema
   if (Array.isArray(values)) return 'one of'
-  const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined
-  if (choices)
+  const choices = choicesOf(schema).map((each) => record(resolve(each, root)))
+  if (choices.length > 0)
     return choices
-      .slice(0, 6)
-      .map((each) => typeOf(record(resolve(each, root)), root))
+      .map((each) => (typeof each.title === 'string' ? each.title.slice(0, 40) : typeOf(each, root)))
       .join(' or ')
   if (type === 'array') return `list of ${typeOf(record(resolve(items, root)), root)}`
   if (Array.isArray(type)) return type.join(' or ')
   return typeof type === 'string' ? type : 'any'
+}
+
+const MAX_CHOICES = 6
+
+function choicesOf({ anyOf, oneOf }: Readonly<Record<string, unknown>>): readonly unknown[] {
+  const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : []
+  return choices.slice(0, MAX_CHOICES)
 }
 
 const LIMITS = [

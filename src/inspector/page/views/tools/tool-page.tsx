@@ -42,7 +42,7 @@ export function ToolPage({ name }: { readonly name: string }) {
             <div class="stack">
               <Card
                 title="Description"
-                aside={<span class="small muted">{whole(tool.tokens)} tokens in all</span>}
+                aside={<span class="small muted">{whole(tool.tokens)} tokens with its arguments</span>}
               >
                 <Markdown text={tool.description || 'None. A model can only guess what it does.'} />
               </Card>
@@ -71,12 +71,13 @@ export function ToolPage({ name }: { readonly name: string }) {
 function Why({ tool: { explanation, annotations, source, kind } }: { readonly tool: ToolData }) {
   const claims = Object.entries(annotations).filter(([key, value]) => key.endsWith('Hint') && value === true)
   return (
-    <Card title="Why it is there, or not">
+    <Card title="State">
       <div class="stack">
         <div class="row">
           <ToolState state={explanation.state} />
-          <span class="wrap">{explanation.reason}</span>
+          <span>{STATES[explanation.state]}</span>
         </div>
+        <p class="small muted wrap">{explanation.reason}</p>
         <div class="small muted">
           From {kind === 'mcp' ? <a href={linkTo('servers', source)}>{source}</a> : source}.{' '}
           {claims.length > 0 && 'It claims to be: '}
@@ -89,6 +90,15 @@ function Why({ tool: { explanation, annotations, source, kind } }: { readonly to
   )
 }
 
+const STATES: Readonly<Record<string, string>> = {
+  visible: 'Every turn shows it.',
+  active: 'A session has checked it out.',
+  deferred: 'Models find it by searching.',
+  unavailable: 'It cannot be called now.',
+  denied: 'No model sees or calls it.',
+  quarantined: 'Held back until you approve it.',
+}
+
 const CLAIMS: Readonly<Record<string, string>> = {
   readOnlyHint: 'read-only',
   destructiveHint: 'destructive',
@@ -98,7 +108,7 @@ const CLAIMS: Readonly<Record<string, string>> = {
 
 function Counts({ tool: { found, called, failed, durationMs } }: { readonly tool: ToolData }) {
   return (
-    <Card title="How it fared">
+    <Card title="Use">
       <table>
         <tbody>
           <tr>
@@ -114,7 +124,7 @@ function Counts({ tool: { found, called, failed, durationMs } }: { readonly tool
             <td class="number">{whole(failed)}</td>
           </tr>
           <tr>
-            <td>Time of a call</td>
+            <td>Average time of a call</td>
             <td class="number">{called === 0 ? '–' : duration(durationMs / called)}</td>
           </tr>
         </tbody>

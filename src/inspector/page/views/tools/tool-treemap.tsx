@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ListedTool } from '../../../api/tools.ts'
-import { short } from '../../format.ts'
+import { whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { seriesOf } from '../../ui/bars.tsx'
 import { type Tile, treemap } from '../../ui/treemap-layout.ts'
@@ -35,7 +35,8 @@ export function ToolTreemap({
         <li key={item.source} style={styleOf(place)}>
           {hasRoomForName(inPixels(place, shape)) && (
             <a class="source truncate" href={linkTo('tools', `source:${item.source}`)}>
-              <b>{item.source}</b> <span class="muted">{short(item.tokens)}</span>
+              <i class={`s${series(item.source)}`} />
+              <b>{item.source}</b> <span class="muted tabular">{whole(item.tokens)}</span>
             </a>
           )}
           <ul>
@@ -80,14 +81,22 @@ function ToolTile({
       <a
         class={`tile s${series} ${isNamed ? 'named' : ''}`}
         href={linkTo('tools', item.name)}
-        title={`${item.ownName}: ${short(item.tokens)} tokens`}
+        title={`${item.source} · ${item.ownName}: ${whole(item.tokens)} tokens`}
         aria-label={isNamed ? undefined : item.ownName}
+        // The list below has the same links: hundreds of tiles would be in the way of those who use the keyboard.
+        tabIndex={-1}
       >
-        {isNamed && <span class="truncate">{item.ownName}</span>}
-        {isNamed && height > 46 && <span>{short(item.tokens)}</span>}
+        {isNamed && <span class="truncate">{withoutPrefix(item)}</span>}
+        {isNamed && height > 46 && <span class="tabular">{whole(item.tokens)}</span>}
       </a>
     </li>
   )
+}
+
+/** `firecrawl_scrape` of the server `firecrawl` as `scrape`: what it has in common with its neighbours is above them. */
+function withoutPrefix({ ownName, source }: ListedTool): string {
+  const isPrefixed = ownName.toLowerCase().startsWith(`${source.toLowerCase()}_`)
+  return isPrefixed ? ownName.slice(source.length + 1) : ownName
 }
 
 function hasRoomForName({ width, height }: Shape): boolean {

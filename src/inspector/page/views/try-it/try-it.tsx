@@ -3,7 +3,7 @@ import { initialValue } from '../../form/field-kind.ts'
 import { JsonField } from '../../form/json-field.tsx'
 import { SchemaControl } from '../../form/schema-field.tsx'
 import { go, linkTo } from '../../router.ts'
-import { ToolState } from '../../ui/badge.tsx'
+import { ToolName, ToolState } from '../../ui/badge.tsx'
 import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
@@ -28,15 +28,33 @@ export function TryIt({ rest: name }: { readonly rest: string }) {
         </Card>
         {name === '' ? (
           <Card>
-            <Empty title="Choose a tool">
-              Type a part of its name and press Enter, or come here from the page of a tool.
-            </Empty>
+            <Suggestions />
           </Card>
         ) : (
           <Chosen key={name} name={name} />
         )}
       </div>
     </>
+  )
+}
+
+const SUGGESTED = 6
+
+/** Tools that were called most, for those who have no name in mind. */
+function Suggestions() {
+  const { data: tools = [] } = useApi('tools')
+  const frequent = [...tools].sort((first, second) => second.called - first.called).slice(0, SUGGESTED)
+  return (
+    <Empty title="Choose a tool">
+      <p>Type a part of its name and press Enter, or begin with one of these.</p>
+      <div class="row suggested">
+        {frequent.map(({ name }) => (
+          <a key={name} class="button small" href={linkTo('try', name)}>
+            <ToolName name={name} />
+          </a>
+        ))}
+      </div>
+    </Empty>
   )
 }
 

@@ -1,0 +1,88 @@
+import type { FunctionCall, Part, PartialArg } from '@google/genai'
+import { isRecord } from '../json.ts'
+
+/** A call whose arguments arrive in pieces, which Gemini sends on request (`streamFunctionCallArguments`). */
+export class PartialGeminiCall {
+  #part: Part
+  readonly #call: FunctionCall
+  readonly #args: Record<string, unknown>
+  #isReadable = true
+
+  constructor(part: Part, { partialArgs: _, willContinue: __, args, ...call }: FunctionCall) {
+    this.#part = part
+    this.#call = call
+    this.#args = isRecord(args) ? { ...args } : {}
+  }
+
+  /** Adds the pieces of a part that opens or continues this call. */
+  add({ functionCall, ...part }: Part): void {
+    if (part.thoughtSignature !== undefined)
+      this.#part = { ...this.#part, thoughtSignature: part.thoughtSignature }
+    const pieces: unknown = functionCall?.partialArgs
+    for (const piece of Array.isArray(pieces) ? pieces : [])
+      if (!isRecord(piece) || !setValue(this.#args, piece)) this.#isReadable = false
+  }
+
+  /** Notes that something else follows before the call is complete. */
+  breakOff(): void {
+    this.#isReadable = false
+  }
+
+  /** The call as if it had arrived whole. Arguments that lack a piece are not an object, so the call is not run. */
+  toPart(): Part {
+    const args = this.#isReadable ? this.#args : (UNREADABLE as unknown as Record<string, unknown>)
+    return { ...this.#part, functionCall: { ...this.#call, args } }
+  }
+}
+
+const UNREADABLE = 'a piece of the arguments is missing or cannot be read'
+
+/** Puts a value at its path, or appends it to the text that is there. Returns false for what cannot be read. */
+function setValue(args: Record<string, unknown>, piece: PartialArg): boolean {
+  const keys = keysOf(piece.jsonPath)
+  const value = argumentOf(piece)
+  const last = keys?.pop()
+  if (!keys || last === undefined || value === undefined) return false
+  let place: unknown = args
+  for (const [index, key] of keys.entries()) {
+    const next = keys[index + 1] ?? last
+    if (!putAt(place, key, (known) => known ?? (typeof next === 'number' ? [] : {}))) return false
+    place = (place as Record<string | number, unknown>)[key]
+  }
+  return putAt(place, last, (known) =>
+    typeof known === 'string' && typeof value === 'string' ? known + value : value,
+  )
+}
+
+function putAt(place: unknown, key: string | number, change: (known: unknown) => unknown): boolean {
+  if (Array.isArray(place)) {
+    // Items arrive in order; a gap is a piece that got lost.
+    if (typeof key !== 'number' || key > place.length) return false
+    place[key] = change(place[key])
+    return true
+  }
+  if (!isRecord(place) || typeof key !== 'string' || key === '__proto__') return false
+  place[key] = change(Object.hasOwn(place, key) ? place[key] : undefined)
+  return true
+}
+
+function argumentOf({ stringValue, numberValue, boolValue, ...piece }: PartialArg): unknown {
+  return stringValue ?? numberValue ?? boolValue ?? ('nullValue' in piece ? null : undefined)
+}
+
+const STEP = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/y
+
+/** The keys of a path such as `$.stops[0].city`; undefined if it has another form. */
+function keysOf(path: unknown): (string | number)[] | undefined {
+  if (typeof path !== 'string' || !path.startsWith('$') || path.length > 1_000) return undefined
+  const keys: (string | number)[] = []
+  STEP.lastIndex = 1
+  while (STEP.lastIndex < path.length) {
+    const step = STEP.exec(path)
+    if (!step) return undefined
+    const [, name, index, ...quoted] = step
+    const text = quoted.find((key) => key !== undefined)?.replace(/\\(.)/g, '$1')
+    keys.push(index === undefined ? (name ?? text ?? '') : Number(index))
+  }
+  return keys
+}

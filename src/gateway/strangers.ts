@@ -1,0 +1,83 @@
+import type { ConnectedServers } from 'toolcrib/mcp'
+import type { Limits } from './gateway-options.ts'
+import { prefixedName, withWireCharacters } from './tool-names.ts'
+import type { View } from './view.ts'
+
+/** As long as a server may take to start, unless its config says otherwise. */
+const CALL_WAIT_MS = 30_000
+
+interface Stranger {
+  readonly server: string
+  /** Why it could not be started; undefined while it starts. */
+  readonly failure: string | undefined
+}
+
+/** The servers whose tools are not known yet: they have never run, or what is remembered of them is not read yet. */
+export class Strangers {
+  readonly #servers: ConnectedServers
+  readonly #limits: Pick<Limits, 'listWaitMs'>
+
+  constructor(servers: ConnectedServers, limits: Pick<Limits, 'listWaitMs'>) {
+    this.#servers = servers
+    this.#limits = limits
+  }
+
+  /** Waits a while for the strangers of a view; all other servers are listed as they are remembered. */
+  async beforeList(view: View): Promise<void> {
+    const isAwaited = this.#of(view).some(({ failure }) => failure === undefined)
+    if (isAwaited) await this.#servers.ready({ timeoutMs: this.#limits.listWaitMs })
+  }
+
+  /**
+   * Waits for the stranger that an unknown name belongs to: a client may call what it listed at another replica or before
+   * a restart. Where the name does not say which one it is, all of them are awaited, for a shorter time.
+   */
+  async beforeCall(name: string, view: View, signal: AbortSignal): Promise<void> {
+    const starting = this.#ownersOf(name, view).filter(({ failure }) => failure === undefined)
+    if (starting.length === 0) return
+    const servers = starting.map(({ server }) => server)
+    const timeoutMs = servers.some((server) => isOf(name, server)) ? CALL_WAIT_MS : this.#limits.listWaitMs
+    let stop = () => {}
+    const aborted = new Promise<void>((resolve) => {
+      stop = resolve
+      signal.addEventListener('abort', stop, { once: true })
+    })
+    await Promise.race([this.#servers.ready({ servers, timeoutMs }), aborted])
+    signal.removeEventListener('abort', stop)
+  }
+
+  /** Why nobody can say whether there is a tool of this name; undefined when it is certain that there is none. */
+  doubtAbout(name: string, view: View): string | undefined {
+    const owners = this.#ownersOf(name, view)
+    const starting = owners.filter(({ failure }) => failure === undefined).map(({ server }) => `"${server}"`)
+    const shown = `"${name.slice(0, 200)}"`
+    if (starting.length > 0)
+      return `${shown} is not known yet: ${starting.join(', ')} ${starting.length === 1 ? 'is' : 'are'} still starting. Call it again in a moment. Nothing was run.`
+    const failed = owners.find(({ server }) => isOf(name, server))
+    return failed && `${shown} is not available: server "${failed.server}" failed: ${failed.failure}`
+  }
+
+  /** The strangers that a name may belong to: those it begins with, or all of them. */
+  #ownersOf(name: string, view: View): readonly Stranger[] {
+    const strangers = this.#of(view)
+    const named = strangers.filter(({ server }) => isOf(name, server))
+    if (named.length > 0) return named
+    const isOfOther = this.#servers.status().some(({ server }) => isOf(name, server))
+    return isOfOther ? [] : strangers
+  }
+
+  #of(view: View): readonly Stranger[] {
+    return this.#servers.status().flatMap((status): readonly Stranger[] => {
+      const { server, state } = status
+      if (!view.permitsServer(server) || this.#servers.tools(server) !== undefined) return []
+      if (state === 'connecting') return [{ server, failure: undefined }]
+      return state === 'failed' ? [{ server, failure: status.reason }] : []
+    })
+  }
+}
+
+/** Whether a name is written with this server's: `github__search`, `mcp__github__search`. */
+function isOf(name: string, server: string): boolean {
+  const prefix = withWireCharacters(prefixedName(server, ''))
+  return name.startsWith(prefix) || name.startsWith(`mcp__${prefix}`)
+}

@@ -1,0 +1,85 @@
+import { memoryStore } from 'toolcrib/stores'
+import { describe, expect, it } from 'vitest'
+import { connectClient, openGateway, rawRequest } from './gateway.fixture.ts'
+import { script } from './mcp/reference-servers.fixture.ts'
+
+const SERVER = script(new URL('./fixtures/tasks-server.mjs', import.meta.url).pathname)
+const TASKS = 'io.modelcontextprotocol/tasks'
+const _meta = { 'io.modelcontextprotocol/clientCapabilities': { extensions: { [TASKS]: {} } } }
+const [ADA, BOB] = ['ada-has-a-long-token', 'bob-has-another-token']
+
+describe('a task of a modern server', () => {
+  async function open() {
+    const options = { store: memoryStore(), tokens: [{ token: ADA }, { token: BOB }], mode: 'full' } as const
+    const { gateway } = await openGateway({ tasks: SERVER }, options)
+    const send = async (method: string, params: Record<string, unknown>, token: string) => {
+      const { taskId } = params
+      const name = typeof taskId === 'string' ? { 'mcp-name': taskId } : {}
+      const headers = { authorization: `Bearer ${token}`, ...name }
+      return (await rawRequest(gateway, method, params, headers)).answer
+    }
+    return { gateway, send, options }
+  }
+
+  it('is asked about, answered and cancelled by the client that began it, also after a restart', async () => {
+    const { gateway, send, options } = await open()
+    expect((await send('server/discover', {}, ADA)).result).toMatchObject({
+      capabilities: { extensions: { [TASKS]: {} } },
+    })
+    const call = { name: 'tasks__confirm_delete', arguments: { filename: 'a.txt' }, _meta }
+    const created = (await send('tools/call', call, ADA)).result as Record<string, unknown>
+    const unknown = { 'x-unknown': { kept: true } }
+    expect(created).toMatchObject({
+      resultType: 'task',
+      status: 'input_required',
+      ttlMs: 600_000,
+      ...unknown,
+    })
+    const { taskId } = created
+    expect(taskId).not.toContain('task-1')
+    const task = await send('tasks/get', { taskId, _meta }, ADA)
+    expect(task.result).toMatchObject({ taskId, inputRequests: { confirm: {} }, ttlMs: 600_000, ...unknown })
+    const inputResponses = { confirm: { action: 'accept', content: {} } }
+    expect((await send('tasks/update', { taskId, inputResponses, _meta }, ADA)).error).toBeUndefined()
+    const done = await send('tasks/get', { taskId, _meta }, ADA)
+    expect(done.result).toMatchObject({
+      status: 'completed',
+      result: { content: [{ text: 'a.txt deleted' }] },
+    })
+    expect((await send('tasks/cancel', { taskId, _meta }, ADA)).result).toMatchObject({
+      resultType: 'complete',
+    })
+
+    // The id says everything; the server that has the task is another one here.
+    await gateway.close()
+    const next = await openGateway({ tasks: SERVER }, options)
+    const headers = { authorization: `Bearer ${ADA}`, 'mcp-name': String(taskId) }
+    const { answer } = await rawRequest(next.gateway, 'tasks/get', { taskId, _meta }, headers)
+    expect(answer.error).toEqual({ code: -32_602, message: 'Unknown task' })
+  })
+
+  it('does not exist for anybody else', async () => {
+    const { send } = await open()
+    const call = { name: 'tasks__slow_compute', arguments: { seconds: 60 }, _meta }
+    const { taskId } = (await send('tools/call', call, ADA)).result as Record<string, unknown>
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel'])
+      for (const id of [taskId, 'task-1', `${taskId}x`])
+        expect(await send(method, { taskId: id, _meta }, BOB)).toMatchObject({ error: { code: -32_602 } })
+    expect((await send('tasks/get', { taskId, _meta }, ADA)).result).toMatchObject({ status: 'working' })
+    await send('tasks/cancel', { taskId, _meta }, ADA)
+  })
+
+  it('is not begun for a client that does not know tasks', async () => {
+    const { gateway, send } = await open()
+    const call = { name: 'tasks__slow_compute', arguments: { seconds: 0 } }
+    const content = [{ type: 'text', text: 'computed in 0 s' }]
+    expect((await send('tools/call', call, ADA)).result).toMatchObject({ content, resultType: 'complete' })
+    expect(await send('tasks/get', { taskId: 'x' }, ADA)).toMatchObject({
+      error: { code: -32_021, data: { requiredCapabilities: { extensions: { [TASKS]: {} } } } },
+    })
+    const capabilities = { extensions: { [TASKS]: {} } }
+    const older = await connectClient(gateway, { era: 'legacy', token: ADA, capabilities })
+    expect(older.getServerCapabilities()).not.toHaveProperty('extensions')
+    expect((await older.callTool(call)).content).toEqual(content)
+  })
+})
