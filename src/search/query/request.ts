@@ -8,7 +8,7 @@ import type { Query } from './query.ts'
  * The weight of a word inside a value (a quotation, a path, an address): it says what a tool works on, not what the
  * tool does, and in a large catalogue some tool is always about it.
  */
-const VALUE_WEIGHT = 0.5
+const VALUE_WEIGHT = 0.25
 
 /** The weight of a tool word that stands for an everyday phrase of the request. */
 const EVERYDAY_WEIGHT = 0.5
