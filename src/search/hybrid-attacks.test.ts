@@ -15,7 +15,7 @@ const MAX_FIRST = 0.05
 const MAX_TOP_FIVE = 0.15
 
 /** The same for a tool that contains the very values of the queries: to a search, it is about them. */
-const MAX_FIRST_BY_VALUES = 0.1
+const MAX_FIRST_BY_VALUES = 0.15
 
 /**
  * However many tools an attacker has, the wanted tool is found at least this often, and the attacker gets two places

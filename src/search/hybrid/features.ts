@@ -78,7 +78,7 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
     const score = scan.score(number)
     const words = (agreement * score) / topScore
     let partWords = parts.length === 0 ? words : 0
-    let partMeaning = parts.length === 0 ? plainSimilarity : 0
+    let partMeaning = parts.length === 0 ? (similarity + plainSimilarity) / 2 : 0
     let partPlace = 0
     let part: string | undefined
     let partFit = 0

@@ -11,7 +11,7 @@ export interface Features {
   readonly partWords: number
   /** Cosine to the request without its values, relative to the best. */
   readonly plainMeaning: number
-  /** Cosine to the part of the request that it matches best; to the request without its values if it is for one thing. */
+  /** Cosine to the part of the request that it matches best; in a request for one thing, the mean of those with and without values. */
   readonly partMeaning: number
   /**
    * One divided by its place among the matches of the part of the request where it comes first: of several things asked
