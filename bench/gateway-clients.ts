@@ -1,17 +1,17 @@
 // Do clients of one gateway ever get each other's answers, and does its memory stay flat? 200 clients make 500 calls each,
 // all with the same ids, over the same connection to a server that answers out of order. `npm run bench --
 // gateway-clients`
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Connection, connect } from './gateway/bare-client.ts'
+import { buildGateway } from './gateway/build-gateway.ts'
 import { type Contender, startToolcrib } from './gateway/contenders.ts'
 import { residentMegabytes } from './gateway/measures.ts'
 import { printTable } from './report.ts'
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  execFileSync('npm', ['run', '--silent', 'prestart'], { stdio: 'inherit' })
+  buildGateway()
   const folder = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
   const script = join(import.meta.dirname, 'gateway', 'delaying-echo.mjs')
   const servers = { delaying: { command: process.execPath, args: [script] } }

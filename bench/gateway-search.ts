@@ -1,10 +1,10 @@
 // How long does a search through the gateway take, over HTTP, with all its tools at one server? `npm run bench --
 // gateway-search`
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from './gateway/bare-client.ts'
+import { buildGateway } from './gateway/build-gateway.ts'
 import { startToolcrib } from './gateway/contenders.ts'
 import { percentile } from './gateway/measures.ts'
 
@@ -18,7 +18,7 @@ const QUERIES = [
 ]
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  execFileSync('npm', ['run', '--silent', 'prestart'], { stdio: 'inherit' })
+  buildGateway()
   const folder = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
   const count = smoke ? 100 : 2_600
   const script = join(import.meta.dirname, 'gateway', 'many-tools.mjs')

@@ -1,11 +1,11 @@
 // Does the memory of a gateway stay flat over an hour of use? Rounds of everything that clients do: sessions that are opened
 // and left behind, lists, searches, calls, calls of unknown tools, requests that are refused. `npm run bench -- gateway-soak`
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from './gateway/bare-client.ts'
+import { buildGateway } from './gateway/build-gateway.ts'
 import { type Contender, startToolcrib } from './gateway/contenders.ts'
 import { residentMegabytes } from './gateway/measures.ts'
 
@@ -15,7 +15,7 @@ const CLIENTS_PER_ROUND = 20
 const STEPS = 10
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  execFileSync('npm', ['run', '--silent', 'prestart'], { stdio: 'inherit' })
+  buildGateway()
   const folder = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
   const scripts = join(import.meta.dirname, 'gateway')
   const servers = {

@@ -1,22 +1,22 @@
 // What does the gateway cost, compared with other gateways and with the bare server over HTTP, using a bare HTTP
 // client? All of them use the same reference server; peers are installed from npm if missing. `npm run bench --
 // gateway`
-import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from './gateway/bare-client.ts'
-import { type Contender, contenders, installPeers, MEMORY, startToolcrib } from './gateway/contenders.ts'
+import { buildGateway } from './gateway/build-gateway.ts'
+import { type Contender, contenders, installPeers } from './gateway/contenders.ts'
+import { printFirstList, remember } from './gateway/first-list.ts'
 import { percentile, residentMegabytes } from './gateway/measures.ts'
 import { printTable, ratio } from './report.ts'
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  // Measures the gateway as shipped.
-  execFileSync('npm', ['run', '--silent', 'prestart'], { stdio: 'inherit' })
+  buildGateway()
   const folder = await mkdtemp(join(tmpdir(), 'toolcrib-bench-'))
   try {
     await compareCalls(folder, smoke)
-    await timeFirstList(folder, smoke ? 3 : 30)
+    await printFirstList(await remember(join(folder, 'remembered'), smoke ? 3 : 30), smoke ? 1 : 9)
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
@@ -128,52 +128,4 @@ async function repeat(
   }
   await Promise.all(Array.from({ length: atOnce }, worker))
   return (done / (performance.now() - startedAt)) * 1_000
-}
-
-const FIRST_LIST_GOAL_MS = 300
-
-/** From the start of the process to the first response, with cached servers. */
-async function timeFirstList(folder: string, count: number): Promise<void> {
-  const servers = Object.fromEntries(Array.from({ length: count }, (_, at) => [`memory${at}`, MEMORY]))
-  const options = { folder: join(folder, 'remembered'), servers, flags: ['--mode', 'full'] }
-  const list = async () => {
-    const startedAt = performance.now()
-    const gateway = await startToolcrib(options)
-    const connection = await connect(gateway.endpoint)
-    const result = await connection.request('tools/list', {})
-    const elapsedMs = performance.now() - startedAt
-    await connection.close()
-    return { elapsedMs, tools: result.tools as unknown[], gateway }
-  }
-  // The first run asks the servers, and waits until all have responded.
-  const first = await list()
-  const expected = count * 9
-  for (let tries = 0; tries < 300; tries++) {
-    const connection = await connect(first.gateway.endpoint)
-    const { tools } = await connection.request('tools/list', {})
-    await connection.close()
-    if ((tools as unknown[]).length >= expected) break
-    await new Promise((resolve) => setTimeout(resolve, 200))
-  }
-  await first.gateway.close()
-  const runs = []
-  for (let nth = 0; nth < 3; nth++) {
-    const again = await list()
-    await again.gateway.close()
-    runs.push(again)
-  }
-  const ms = percentile(
-    runs.map(({ elapsedMs }) => elapsedMs),
-    50,
-  )
-  const tools = Math.min(...runs.map((each) => each.tools.length))
-  if (tools < expected) {
-    console.log(
-      `gateway: only ${tools} of ${expected} tools are remembered, so the first tools/list was not timed`,
-    )
-    return
-  }
-  const missed = ms < FIRST_LIST_GOAL_MS ? '' : '  MISSED'
-  console.log(`gateway: from start to the first tools/list, ${count} cached servers, ${tools} tools`)
-  console.log(`  ${ms.toFixed(0)} ms (goal: under ${FIRST_LIST_GOAL_MS})${missed}`)
 }

@@ -12,8 +12,7 @@ import MiniSearch from 'minisearch'
 import { CatalogueSearch } from '../src/search/catalogue-search.ts'
 import { parameterTexts } from '../src/search/lexical/listing-terms.ts'
 import { lexical } from '../src/search/lexical.ts'
-import { parseQuery } from '../src/search/query/query.ts'
-import { acceptEvery } from '../src/search/searcher.ts'
+import { acceptEvery, parseQuery } from '../src/search/query/query.ts'
 import type { JsonSchema, Listing } from '../src/tool.ts'
 
 const CATALOGUE = fileURLToPath(new URL('../../shared/data/catalog-toucan/tools.jsonl', import.meta.url))

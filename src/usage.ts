@@ -19,6 +19,8 @@ export interface Prices {
   /** Where writing the cache has its own price; that of `input` when absent. */
   readonly cacheWrite?: number
   readonly output: number
+  /** The prices of requests with more input than this, cached input included, where the provider charges more for them. */
+  readonly longContext?: Omit<Prices, 'longContext'> & { readonly aboveTokens: number }
 }
 
 /** What was spent. The three kinds of input add up to all input. */

@@ -1,6 +1,7 @@
 import { ToolRegistry } from 'toolcrib'
+import { createInspector } from 'toolcrib/inspector'
 import { memoryStore } from 'toolcrib/stores'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { connectClient, openGateway, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
 
@@ -67,6 +68,34 @@ describe('a gateway that gets other tokens', () => {
     }
     const home = { era: 'legacy', url: `${URL_OF_GATEWAY}/home`, token: ADA.token } as const
     await expect(connectClient(gateway, home)).rejects.toThrow('there is no such profile')
+  })
+
+  it('ends the stream of the page that a revoked token opened', async () => {
+    const timers: (() => void)[] = []
+    const { gateway, registry, servers } = await openGateway({ modern: MODERN }, { tokens: [ADA, BOB] })
+    const inspector = createInspector({
+      registry,
+      servers,
+      access: gateway.access,
+      schedule: (ms, run) => {
+        if (ms === 5_000) timers.push(run)
+        return () => {}
+      },
+    })
+    onTestFinished(() => inspector.close())
+    const open = async ({ token }: { token: string }) => {
+      const headers = { authorization: `Bearer ${token}` }
+      const { body } = await inspector.fetch(new Request('http://localhost/api/events', { headers }))
+      const reader = body?.getReader()
+      expect((await reader?.read())?.done).toBe(false)
+      return { ended: reader?.closed.then(String, String), reader }
+    }
+    const [ada, bob] = [await open(ADA), await open(BOB)]
+    await gateway.reload({ tokens: [ADA] })
+    for (const fire of timers.splice(0)) fire()
+    expect(await bob.ended).toContain('AbortError')
+    expect(timers.length).toBe(1)
+    await ada.reader?.cancel()
   })
 
   it('changes nothing when a token is not valid, or when nobody would be asked for one any more', async () => {

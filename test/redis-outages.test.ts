@@ -56,13 +56,9 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     return redis
   }
 
-  async function openReplica(
-    place: { readonly url: string } | { readonly client: Redis },
-    patience = PATIENCE,
-  ) {
-    const where = 'client' in place ? { client: place.client } : { url: place.url }
-    const store = watchStore(redisStore({ ...where, ...patience }), { ...patience, probeMs: 100 })
-    const announcements = redisAnnouncements({ ...where, ...patience })
+  async function openReplica({ url }: Pick<RedisServer, 'url'>, patience = PATIENCE) {
+    const store = watchStore(redisStore({ url, ...patience }), { ...patience, probeMs: 100 })
+    const announcements = redisAnnouncements({ url, ...patience })
     onTestFinished(async () => {
       await Promise.all([store.close(), announcements.close()])
     })
@@ -211,7 +207,11 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     })
     client.on('error', () => {})
     onTestFinished(() => client.disconnect())
-    const gateway = await openReplica({ client })
+    await redisStore({ client }).set('given', 1)
+    const [one, ...others] = sentinels.map(({ port }) => `127.0.0.1:${port}`)
+    const url = `redis+sentinel://${one}?name=main${others.map((other) => `&sentinel=${other}`).join('')}`
+    expect(await redisStore({ client, ...PATIENCE }).get('given')).toBe(1)
+    const gateway = await openReplica({ url })
     const before = await openClient(gateway)
     await before.search('add two numbers')
     await becomesTrue(replica, ['KEYS', '*{session:*}'], /session:/)

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { serveCommand } from '../src/cli/serve/command.ts'
 import type { Terminal } from '../src/cli/terminal.ts'
@@ -58,6 +59,8 @@ describe('the examples for many replicas', () => {
     for (const { httpGet } of probes) expect(httpGet.port).toBe(containerPort)
     const mounted = container.volumeMounts.map(({ name }: { name: string }) => name)
     expect(template.spec.volumes.map(({ name }: { name: string }) => name)).toEqual(mounted)
+    // A token file that others can read is refused.
+    expect(template.spec.volumes[1].secret.defaultMode & 0o077).toBe(0)
     expect(container.env.map(({ name }: { name: string }) => name)).toEqual(['TOOLCRIB_STORE'])
   })
 
@@ -71,6 +74,24 @@ describe('the examples for many replicas', () => {
     expect(directives.get('proxy_buffering')).toBe('off')
     expect(directives.get('proxy_next_upstream')).toBe('error')
     expect(directives.get('proxy_http_version')).toBe('1.1')
+  })
+
+  it.skipIf(!isInstalled('nginx'))('are read by nginx itself', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-nginx-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    // It looks host names up, and this one is known to compose alone.
+    writeFileSync(
+      join(folder, 'site.conf'),
+      read('nginx.conf').replace('server gateway:', 'server 127.0.0.1:'),
+    )
+    writeFileSync(
+      join(folder, 'nginx.conf'),
+      `pid ${folder}/pid; error_log stderr; events {} http { include ${folder}/site.conf; }`,
+    )
+    const { status, stderr } = spawnSync('nginx', ['-t', '-c', join(folder, 'nginx.conf')], {
+      encoding: 'utf8',
+    })
+    expect([stderr, status]).toEqual([expect.stringContaining('test is successful'), 0])
   })
 
   it('do the same with Caddy', () => {

@@ -29,6 +29,8 @@ describe('the [gateway] table of the config', () => {
       mode = "full"
       servers = ["weather"]
       [profile.home]
+      [gateway]
+      hosts = ["service"]
       [gateway.limits]
       list_wait_ms = 30000
       ${table}`,
@@ -104,6 +106,7 @@ describe('the [gateway] table of the config', () => {
 
       // A proxy before the gateway keeps the host name that clients use.
       expect(await stateFor(`${origin}/healthz`, 'crib.example.com')).toBe(200)
+      expect(await stateFor(`${origin}/healthz`, 'service')).toBe(200)
       expect(await stateFor(`${origin}/healthz`, 'elsewhere.example')).toBe(403)
 
       const { stdout } = await toolcribWith({ ISSUER: address }, 'logs', '--json')

@@ -1,30 +1,45 @@
 /** Measures one size, in a process of its own; prints the figures as one line of JSON. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { hybrid, type Tool, ToolRegistry } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
 import { longQueries, realQueries, shortQueries } from '../hybrid/speed-catalogue.ts'
 import { publicSets } from '../recall/public-sets.ts'
 import { baseTools, ScaleCatalogue, type ScaleServer } from './catalogue.ts'
-import { usedMegabytes } from './memory.ts'
 
 /** What one size costs: milliseconds and megabytes. */
 export interface ScaleFigures {
   readonly tools: number
-  readonly register: number
-  readonly index: number
+  readonly register: Times
+  /** Until the first search has its answer. */
+  readonly index: Times
+  readonly save: Times
+  readonly savedMegabytes: number
+  /** Until the first search of an index that starts from the saved one has its answer. */
+  readonly load: Times
   readonly short: Quantiles
   readonly long: Quantiles
-  readonly update: number
-  readonly firstSession: number
-  readonly session: number
+  /** One server changes, and a search has seen it. */
+  readonly update: Times
+  /** A session's surface after that. */
+  readonly surface: Times
+  readonly firstSession: Times
+  readonly session: Times
   readonly megabytes: number
 }
 
+export interface Times {
+  readonly ms: number
+  readonly busyMs: number
+}
+
 interface Quantiles {
-  readonly p50: number
-  readonly p95: number
+  readonly p50: Times
+  readonly p95: Times
 }
 
 const UPDATES = 7
+const LONG_QUERIES = 20
 
 export async function measureSize(count: number, smoke: boolean): Promise<ScaleFigures> {
   const base = await baseTools({ smoke })
@@ -32,46 +47,80 @@ export async function measureSize(count: number, smoke: boolean): Promise<ScaleF
   const searcher = hybrid({ embedder: staticEmbedder() })
   const registry = new ToolRegistry({ searcher })
   const before = usedMegabytes()
-  let register = 0
+  let register = NOTHING
   let last: ScaleServer | undefined
   for (const server of catalogue.servers(count)) {
     const tools = server.tools.map(toTool)
-    register += timed(() => registry.syncMcp(server.name, tools))
+    register = sum(register, await timed(() => registry.syncMcp(server.name, tools)))
     last = server
   }
-  note('registered')
-  const index = await timedAsync(() => registry.search('opens the index'))
-  note('indexed')
-  const openSession = async () => {
-    const session = await registry.openSession({ mode: 'lazy' })
-    session.surface()
-    return session
-  }
-  const firstSession = await timedAsync(openSession)
-  const session = await timedAsync(openSession)
+  const index = await timed(() => registry.search('opens the index'))
+  const firstSession = await timed(() => openSession(registry))
+  const session = await timed(() => openSession(registry))
   const megabytes = usedMegabytes() - before
   const cases = smoke ? [] : await publicSets()
-  const real = await realQueries(cases, 12)
   const short = await quantiles(registry, shortQueries(base, smoke ? 50 : 300))
-  const long = await quantiles(registry, longQueries(real).slice(0, 60))
-  note('searched')
-  const open = await openSession()
-  const updates: number[] = []
-  for (let turn = 0; turn < UPDATES && last !== undefined; turn++) {
-    const { name, tools } = last
-    const changed = tools.map((tool, at) =>
-      toTool(at === 0 ? { ...tool, description: `${tool.description} (${turn})` } : tool),
-    )
-    const took = await timedAsync(async () => {
-      registry.syncMcp(name, changed)
-      open.surface()
+  const long = await quantiles(registry, requestsForSeveral(await realQueries(cases, 12)))
+  const updates = await measureUpdates(registry, last)
+  let bytes: Uint8Array | undefined
+  const save = await timed(() => {
+    bytes = searcher.exportIndex()
+  })
+  const savedMegabytes = (bytes?.length ?? 0) / 1e6
+  const load = await measureLoad(registry, bytes ?? new Uint8Array(0))
+  return {
+    tools: registry.size,
+    register,
+    index,
+    save,
+    savedMegabytes,
+    load,
+    short,
+    long,
+    ...updates,
+    firstSession,
+    session,
+    megabytes,
+  }
+}
+
+/** Real requests for several things; three requests in one where there are too few. */
+function requestsForSeveral(real: readonly string[]): string[] {
+  const long = longQueries(real)
+  const joined = real.slice(2).map((query, at) => `${real[at]}, then ${real[at + 1]}, and ${query}`)
+  return [...long, ...(long.length < LONG_QUERIES ? joined : [])].slice(0, LONG_QUERIES)
+}
+
+async function openSession(registry: ToolRegistry) {
+  const session = await registry.openSession({ mode: 'lazy' })
+  session.surface()
+  return session
+}
+
+/** One tool of a server changes: until a search has seen it, and until a session's surface has. */
+async function measureUpdates(registry: ToolRegistry, server: ScaleServer | undefined) {
+  const open = await openSession(registry)
+  const updates: Times[] = []
+  const surfaces: Times[] = []
+  for (let turn = 0; turn < UPDATES && server !== undefined; turn++) {
+    const [first, ...others] = server.tools
+    if (first === undefined) break
+    const tools = [{ ...first, description: `${first.description} (${turn})` }, ...others].map(toTool)
+    const update = await timed(async () => {
+      registry.syncMcp(server.name, tools)
       await registry.search('send a message')
     })
-    updates.push(took)
+    updates.push(update)
+    surfaces.push(await timed(() => open.surface()))
   }
-  updates.sort((a, b) => a - b)
-  const update = updates[UPDATES >> 1] ?? 0
-  return { tools: registry.size, register, index, short, long, update, firstSession, session, megabytes }
+  return { update: median(updates), surface: median(surfaces) }
+}
+
+/** A second registry of the same tools, whose first search starts from the saved index. */
+async function measureLoad(registry: ToolRegistry, bytes: Uint8Array): Promise<Times> {
+  const searcher = hybrid({ embedder: staticEmbedder() })
+  searcher.importIndex(bytes)
+  return await timed(() => registry.search('opens the index', { searcher }))
 }
 
 function toTool({ name, description, inputSchema }: ScaleServer['tools'][number]): Tool {
@@ -81,32 +130,53 @@ function toTool({ name, description, inputSchema }: ScaleServer['tools'][number]
 const execute: Tool['execute'] = () => ({ ok: true, value: '' })
 
 async function quantiles(registry: ToolRegistry, queries: readonly string[]): Promise<Quantiles> {
-  const times: number[] = []
-  for (const pass of [0, 1]) {
-    for (const query of queries) {
-      const took = await timedAsync(() => registry.search(query))
-      if (pass === 1) times.push(took)
+  const times: Times[] = []
+  for (const pass of [0, 1, 2]) {
+    for (const [at, query] of queries.entries()) {
+      const took = await timed(() => registry.search(query))
+      const known = times[at]
+      // The first pass is warm-up; of the others, the quicker one counts.
+      if (pass === 1) times[at] = took
+      else if (pass === 2 && known !== undefined)
+        times[at] = { ms: Math.min(known.ms, took.ms), busyMs: Math.min(known.busyMs, took.busyMs) }
     }
   }
-  times.sort((a, b) => a - b)
-  const at = (share: number) => times[Math.floor(share * times.length)] ?? 0
-  return { p50: at(0.5), p95: at(0.95) }
+  return { p50: quantile(times, 0.5), p95: quantile(times, 0.95) }
 }
 
-function timed(action: () => unknown): number {
-  const start = performance.now()
-  action()
-  return performance.now() - start
+function median(times: readonly Times[]): Times {
+  return quantile(times, 0.5)
 }
 
-async function timedAsync(action: () => Promise<unknown>): Promise<number> {
+function quantile(times: readonly Times[], share: number): Times {
+  const at = (figures: number[]) =>
+    figures.sort((a, b) => a - b)[Math.floor(share * figures.length)] ?? Number.NaN
+  return { ms: at(times.map(({ ms }) => ms)), busyMs: at(times.map(({ busyMs }) => busyMs)) }
+}
+
+/** Time by the clock, and on the processor: on a busy machine, only the second says something about the code. */
+async function timed(action: () => unknown): Promise<Times> {
+  const cpu = process.cpuUsage()
   const start = performance.now()
   await action()
-  return performance.now() - start
+  const ms = performance.now() - start
+  const { user, system } = process.cpuUsage(cpu)
+  return { ms, busyMs: (user + system) / 1000 }
 }
 
-function note(what: string): void {
-  if (process.env.SCALE_NOTES) console.error(what, Math.round(performance.now()), Math.round(usedMegabytes()))
+const NOTHING: Times = { ms: 0, busyMs: 0 }
+
+function sum(a: Times, b: Times): Times {
+  return { ms: a.ms + b.ms, busyMs: a.busyMs + b.busyMs }
+}
+
+/** Megabytes in use after a garbage collection, including typed arrays. */
+function usedMegabytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  if (typeof collect === 'function') collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return (heapUsed + arrayBuffers) / 1e6
 }
 
 const [count, smoke] = process.argv.slice(2)

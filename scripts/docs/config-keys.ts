@@ -46,6 +46,13 @@ const TABLES: readonly Table[] = [
     types: ['src/mcp/config/profile-config.ts#Profile'],
   },
   {
+    title: '`[gateway]`',
+    intro: 'Who may use the gateway of `toolcrib serve`, and how much of it.',
+    file: GATEWAY,
+    fields: 'GATEWAY_FIELDS',
+    types: [`${GATEWAY}#GatewayConfig`],
+  },
+  {
     title: '`[gateway.oauth]`',
     intro: 'Lets `toolcrib serve` take tokens of an identity provider.',
     file: GATEWAY,

@@ -31,6 +31,7 @@ export interface LoadReport {
   readonly invented: number
   /** Sessions that a replica did not know. */
   readonly forgotten: number
+  /** The first of each kind, and how many there were. */
   readonly faults: readonly string[]
   readonly seconds: number
 }
@@ -83,7 +84,7 @@ class Load {
   readonly #replicas: readonly GatewayProcess[]
   readonly #callsPerSession: number
   readonly #expected = new Map<string, 'answered' | 'cut' | 'lost'>()
-  readonly #faults: string[] = []
+  readonly #faults = new Map<string, { readonly first: string; count: number }>()
   readonly #stopping = new AbortController()
   #misrouted = 0
   #forgotten = 0
@@ -118,7 +119,7 @@ class Load {
       doubled: [...runs.values()].filter((times) => times > 1).length,
       invented: outcomes.filter(([nonce, outcome]) => outcome === 'answered' && !runs.has(nonce)).length,
       forgotten: this.#forgotten,
-      faults: this.#faults.slice(0, 10),
+      faults: [...this.#faults.values()].map(({ first, count }) => `${count} × ${first}`),
       seconds,
     }
   }
@@ -144,8 +145,16 @@ class Load {
     const text = reply.message.result?.content?.[0]?.text
     if (reply.status === 404) this.#forgotten++
     if (text !== undefined && text !== nonce && /^\d+\/\d+$/.test(text)) this.#misrouted++
-    if (text !== nonce) this.#faults.push(`${nonce}: ${reply.status} ${JSON.stringify(reply.message)}`)
+    if (text !== nonce) this.#fault(`${nonce}: ${reply.status} ${JSON.stringify(reply.message)}`)
     this.#expected.set(nonce, text === nonce ? 'answered' : 'lost')
+  }
+
+  /** Faults that differ only in their numbers are of one kind. */
+  #fault(text: string): void {
+    const kind = text.replace(/\d+/g, 'N').replace(/"[0-9a-fN]+-[-0-9a-fN]+"/g, '"ID"')
+    const known = this.#faults.get(kind)
+    if (known) known.count++
+    else if (this.#faults.size < 20) this.#faults.set(kind, { first: text, count: 1 })
   }
 
   /** Sends a message to any replica; to another one when it was not taken. */
@@ -187,7 +196,7 @@ class Load {
         // What was under way at a replica that was killed has no answer; anything else is a fault.
         if (replica.kills > kills) return 'cut'
         // An opening that got no answer is tried again; a call is not.
-        if (session !== undefined) this.#faults.push(String((error as Error).cause ?? error))
+        if (session !== undefined) this.#fault(String((error as Error).cause ?? error))
         return 'lost'
       } finally {
         clearTimeout(timer)

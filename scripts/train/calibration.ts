@@ -1,5 +1,5 @@
 import { certaintyOf, type Features, NOTHING_FITS } from '../../src/search/hybrid/ranker.ts'
-import { type QuestionSet, sumOf } from './listwise.ts'
+import { type QuestionSet, rankedRows, sumOf } from './listwise.ts'
 
 /** The places of a result that a user sees. */
 const PLACES = 5
@@ -15,6 +15,12 @@ const UNANSWERABLE = 0.2
 /** The place of the constant among the inputs: the only one that may be negative. */
 const CONSTANT = 2
 
+/** A set, and weights trained without its family. */
+interface Judged {
+  readonly set: QuestionSet
+  readonly weights: readonly number[]
+}
+
 interface Example {
   readonly inputs: readonly number[]
   readonly isRight: boolean
@@ -22,8 +28,11 @@ interface Example {
 }
 
 /** Fits the calibration of scores by logistic regression, on fits from weights trained without the set's family. */
-export function trainCalibration(sets: readonly QuestionSet[], names: readonly (keyof Features)[]): string[] {
-  const examples = sets.flatMap((set) => [...examplesOf(set, names, true), ...examplesOf(set, names, false)])
+export function trainCalibration(judged: readonly Judged[], names: readonly (keyof Features)[]): string[] {
+  const examples = judged.flatMap((one) => [
+    ...examplesOf(one, names, true),
+    ...examplesOf(one, names, false),
+  ])
   const inputs = ['share', 'certainty', 'constant']
   const weights = [0.5, 1, 0]
   const first = weights.map(() => 0)
@@ -49,26 +58,27 @@ export function trainCalibration(sets: readonly QuestionSet[], names: readonly (
   return inputs.map((name, at) => `${name}: ${(weights[at] as number).toFixed(2)},`)
 }
 
-function examplesOf(set: QuestionSet, names: readonly (keyof Features)[], isAnswerable: boolean): Example[] {
+function examplesOf(
+  { set, weights }: Judged,
+  names: readonly (keyof Features)[],
+  isAnswerable: boolean,
+): Example[] {
   const cosineAt = names.indexOf('partMeaning')
   const coverageAt = names.indexOf('coverage')
   const weight = (isAnswerable ? 1 : UNANSWERABLE) / Math.sqrt(set.questions.length)
-  return set.questions.flatMap(({ rows }) => {
-    const kept = isAnswerable ? rows : rows.filter(({ isRight }) => !isRight)
-    const judged = kept
-      .map((row) => ({ ...row, fit: sumOf(row.features, set.weights ?? []) }))
-      .sort((a, b) => b.fit - a.fit)
-    const [best] = judged
+  return set.questions.flatMap((question) => {
+    const ranked = rankedRows(set, question, weights)
+    const rows = isAnswerable ? ranked : ranked.filter((row) => set.isRight[row] === 0)
+    const [best] = rows
     if (best === undefined) return []
-    const nothing = Math.exp(NOTHING_FITS - best.fit)
-    const sum = judged.reduce((all, { fit }) => all + Math.exp(fit - best.fit), nothing)
-    return judged.slice(0, PLACES).map(({ fit, isRight }) => ({
-      inputs: [
-        fit - best.fit - Math.log(sum),
-        certaintyOf(best.features[cosineAt] ?? 0, best.features[coverageAt] ?? 0),
-        1,
-      ],
-      isRight,
+    const bestSum = sumOf(set, best, weights)
+    const nothing = Math.exp(NOTHING_FITS - bestSum)
+    const total = rows.reduce((all, row) => all + Math.exp(sumOf(set, row, weights) - bestSum), nothing)
+    const feature = (at: number) => set.rows[best * set.width + at] ?? 0
+    const certainty = certaintyOf(feature(cosineAt), feature(coverageAt))
+    return rows.slice(0, PLACES).map((row) => ({
+      inputs: [sumOf(set, row, weights) - bestSum - Math.log(total), certainty, 1],
+      isRight: set.isRight[row] === 1,
       weight,
     }))
   })

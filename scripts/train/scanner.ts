@@ -30,9 +30,10 @@ const DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
 const EARLIER = fileURLToPath(new URL('../../src/mcp/scan/instruction-cases.jsonl', import.meta.url))
 const OUT = fileURLToPath(new URL('../../src/mcp/scan/instruction-weights.ts', import.meta.url))
 
-const EPOCHS = 12
-const RATE = 0.5
-const DECAY = 1e-5
+/** What an example of importance 1 on the wrong side costs, beside the squares of the weights. */
+const COST = 0.3
+/** As large as some of a sentence's features together, so that the bias is free to move. */
+const BIAS_FEATURE = 3
 /** So many weights are kept. */
 const KEPT = 30_000
 /** Other catalogues of harmless tools. */
@@ -143,46 +144,52 @@ function report(name: string, model: Model, cases: readonly CaseFeatures[], minS
   )
 }
 
-/** Trains by stochastic gradient with a rate per weight (Adagrad), then once more with the largest weights alone. */
+/** Trains a linear support vector machine, then once more with the largest weights alone. */
 function train(examples: readonly Example[]): Model {
+  const all = new Uint8Array(BUCKETS).fill(1)
+  const { weights } = separate(examples, all, 30)
+  const least = Math.abs(weights.toSorted((a, b) => Math.abs(b) - Math.abs(a))[KEPT] ?? 0)
+  const kept = all.map((_, bucket) => (Math.abs(weights[bucket] ?? 0) > least ? 1 : 0))
+  const model = separate(examples, kept, 30)
+  const rounded = model.weights.map(
+    (weight) => Math.max(-127, Math.min(127, Math.round(weight * STEPS))) / STEPS,
+  )
+  return { weights: rounded, bias: model.bias }
+}
+
+/**
+ * Finds the weights that separate attacks from the rest by a margin, with small weights: minimises the squares of the
+ * weights and, times importance, of what each example lacks to the margin. Takes one example of the dual problem after the other.
+ */
+function separate(examples: readonly Example[], kept: Uint8Array, epochs: number): Model {
   const random = seededRandom(3)
   const weights = new Float32Array(BUCKETS)
-  const kept = new Uint8Array(BUCKETS).fill(1)
-  let bias = learnEpochs(EPOCHS, -3)
-  const least = weights.toSorted((a, b) => Math.abs(b) - Math.abs(a))[KEPT] ?? 0
-  for (const [bucket, weight] of weights.entries())
-    if (Math.abs(weight) <= Math.abs(least)) {
-      kept[bucket] = 0
-      weights[bucket] = 0
+  let bias = 0
+  const problems = examples.map(({ features, isAttack, importance }) => {
+    const used = Int32Array.from(features.filter((feature) => kept[feature] === 1))
+    const scale = scaleOf(features)
+    return {
+      used,
+      scale,
+      side: isAttack ? 1 : -1,
+      slack: 1 / (2 * COST * importance),
+      norm: used.length * scale * scale + BIAS_FEATURE ** 2,
+      force: 0,
     }
-  bias = learnEpochs(4, bias)
-  for (const [bucket, weight] of weights.entries())
-    weights[bucket] = Math.max(-127, Math.min(127, Math.round(weight * STEPS))) / STEPS
+  })
+  for (let epoch = 0; epoch < epochs; epoch++)
+    for (const problem of shuffled(problems, random)) {
+      const { used, scale, side, slack, norm, force } = problem
+      let sum = 0
+      for (const feature of used) sum += weights[feature] ?? 0
+      const lack = 1 - side * (sum * scale + bias) - slack * force
+      problem.force = Math.max(0, force + lack / (norm + slack))
+      const change = (problem.force - force) * side
+      if (change === 0) continue
+      for (const feature of used) weights[feature] = (weights[feature] ?? 0) + change * scale
+      bias += change * BIAS_FEATURE ** 2
+    }
   return { weights, bias }
-
-  function learnEpochs(epochs: number, start: number): number {
-    const squares = new Float32Array(BUCKETS).fill(1e-6)
-    let bias = start
-    let biasSquares = 1
-    for (let epoch = 0; epoch < epochs; epoch++)
-      for (const { features, isAttack, importance } of shuffled(examples, random)) {
-        const scale = scaleOf(features)
-        const error = 1 / (1 + Math.exp(-scoreOf(features, weights, bias))) - (isAttack ? 1 : 0)
-        const slope = error * importance
-        biasSquares += slope * slope
-        bias -= (RATE * 0.1 * slope) / Math.sqrt(biasSquares)
-        if (Math.abs(slope) < 1e-4) continue
-        for (const feature of features) {
-          if (kept[feature] === 0) continue
-          const weight = weights[feature] ?? 0
-          const gradient = slope * scale + DECAY * weight
-          const square = (squares[feature] ?? 0) + gradient * gradient
-          squares[feature] = square
-          weights[feature] = weight - (RATE * gradient) / Math.sqrt(square)
-        }
-      }
-    return bias
-  }
 }
 
 function scoreOfTool({ weights, bias }: Model, sentences: Features): number {

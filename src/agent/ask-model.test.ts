@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { fakeTiming, open, tool } from './agent-fixture.ts'
 import { runAgent } from './run-agent.ts'
@@ -104,5 +105,45 @@ describe('retries', () => {
       expect(model.requests).toHaveLength(1)
       expect(timing.slept).toEqual([])
     }
+  })
+})
+
+describe('the signal of a run', () => {
+  it('gets back every listener, also from SDKs that leave theirs on it', async () => {
+    const { session } = await open([tool('echo')])
+    const script = scriptedModel((_request, _options, index) =>
+      index < 12 ? { calls: [{ name: 'echo', args: { index } }] } : { text: 'done' },
+    )
+    const signals: AbortSignal[] = []
+    const model: typeof script = {
+      ...script,
+      send(request, options) {
+        signals.push(options.signal)
+        options.signal.addEventListener('abort', () => {})
+        return script.send(request, options)
+      },
+    }
+    const controller = new AbortController()
+    const result = await runAgent({ model, session, messages: 'hi', signal: controller.signal })
+    expect(result).toMatchObject({ stop: 'done', iterations: 13 })
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([])
+    controller.abort()
+    expect(signals.some(({ aborted }) => aborted)).toBe(false)
+  })
+
+  it('cancels the request under way', async () => {
+    const { session } = await open([])
+    const controller = new AbortController()
+    const script = scriptedModel([])
+    const model: typeof script = {
+      ...script,
+      send: (_request, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+          controller.abort(new Error('enough'))
+        }),
+    }
+    const result = await runAgent({ model, session, messages: 'hi', signal: controller.signal })
+    expect(result.stop).toBe('cancelled')
   })
 })

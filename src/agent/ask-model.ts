@@ -72,16 +72,41 @@ async function send<Message, Request, Response>(
   request: Request,
   { surface, mayCall, signal, emit, onReply }: AskOptions,
 ): Promise<Sent<Response>> {
+  const own = new RequestSignal(signal)
   let answer: Answer<Response>
   try {
-    answer = await model.send(request, { signal, mayCall, onText: (text) => emit({ type: 'text', text }) })
+    const onText = (text: string) => emit({ type: 'text', text })
+    answer = await model.send(request, { signal: own.signal, mayCall, onText })
   } catch (thrown) {
     return { thrown }
+  } finally {
+    own.close()
   }
   const reply = readReply(model, answer.response, surface)
   if (reply instanceof ToolcribError) return { thrown: reply }
   onReply(reply)
   return { ...answer, reply }
+}
+
+/** The signal of one request. Some SDKs leave a listener on the signal that they get, and a run's signal serves many requests. */
+class RequestSignal {
+  readonly #controller = new AbortController()
+  readonly #run: AbortSignal
+  readonly #forward = () => this.#controller.abort(this.#run.reason)
+
+  constructor(run: AbortSignal) {
+    this.#run = run
+    if (run.aborted) this.#forward()
+    run.addEventListener('abort', this.#forward, { once: true })
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal
+  }
+
+  close(): void {
+    this.#run.removeEventListener('abort', this.#forward)
+  }
 }
 
 /** A body that does not have the API's shape, as some proxies send, is a failure like others. */

@@ -36,6 +36,22 @@ describe('the ledger', () => {
     expect(ledger.fullMode.costUsd).toBeCloseTo((ledger.costUsd ?? 0) + (hidden * 11) / 1e6)
   })
 
+  it('takes the prices of long requests for those above their limit, cached input included', async () => {
+    const { session } = await open([tool('echo')])
+    const longContext = { aboveTokens: 1000, input: 20, cachedInput: 2, output: 150 }
+    const prices = { input: 10, cachedInput: 1, output: 100, longContext }
+    const model = scriptedModel([
+      { calls: [{ name: 'echo' }], inputTokens: 100, cachedInputTokens: 900, outputTokens: 10 },
+      { text: 'bye', inputTokens: 101, cachedInputTokens: 900, outputTokens: 10 },
+    ])
+    const { ledger } = await runAgent({ model, session, messages: 'go', prices })
+    expect(ledger.costUsd).toBeCloseTo((1000 + 900 + 1000 + 2020 + 1800 + 1500) / 1e6)
+    const misspelt = { ...prices, longContext: { above: 1000, input: 20, cachedInput: 2, output: 150 } }
+    await expect(runAgent({ model, session, messages: 'go', prices: misspelt as never })).rejects.toThrow(
+      'prices',
+    )
+  })
+
   it('says nothing of money without prices, and the same for full mode where nothing is deferred', async () => {
     const { session } = await open([tool('echo')], { mode: 'full' })
     const model = scriptedModel([{ text: 'bye', inputTokens: 50 }])

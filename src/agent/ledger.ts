@@ -1,4 +1,5 @@
 import { checkOptions, numberFrom, type OptionRules, type ValueCheck, wholeNumber } from '../check-options.ts'
+import { isRecord } from '../json.ts'
 import type { CountedReply, LedgerTotals, Meter, Prices, SpendLimit, SpendLimits, Usage } from '../usage.ts'
 
 /** Prices of the one model that a run asks, or a function that finds them by the model's id. */
@@ -9,8 +10,8 @@ export const LIMIT_RULES: OptionRules<SpendLimits> = { maxCostUsd: numberFrom(0)
 
 /** Prices as an object with known keys, or a function. */
 export const priceList: ValueCheck = {
-  expected: 'an object with input, cachedInput, cacheWrite and output in dollars, or a function',
-  accepts: (value) => typeof value === 'function' || (typeof value === 'object' && isPrices(value)),
+  expected: 'an object with input, cachedInput, cacheWrite, output and longContext in dollars, or a function',
+  accepts: (value) => typeof value === 'function' || isPrices(value),
 }
 
 /**
@@ -44,9 +45,10 @@ export class Ledger implements Meter {
       this.#unpriced++
       return
     }
-    const cost = costOf(usage, prices)
+    const charged = chargedPrices(usage, prices)
+    const cost = costOf(usage, charged)
     // Definitions come first, so where anything was read from the cache they would have been too.
-    const price = usage.cachedInputTokens > 0 ? prices.cachedInput : prices.input
+    const price = usage.cachedInputTokens > 0 ? charged.cachedInput : charged.input
     this.#costUsd += cost
     this.#fullModeCostUsd += cost + (hiddenTokens * price) / 1e6
   }
@@ -85,21 +87,40 @@ export class Ledger implements Meter {
   }
 
   #inputTokens(): number {
-    const { inputTokens, cachedInputTokens, cacheWriteTokens } = this.#usage
-    return inputTokens + cachedInputTokens + cacheWriteTokens
+    return allInput(this.#usage)
   }
 }
 
 const KINDS = ['inputTokens', 'cachedInputTokens', 'cacheWriteTokens', 'outputTokens'] as const
 
-function isPrices(value: object | null): boolean {
-  if (value === null) return false
-  const { input, cachedInput, cacheWrite = 0, output, ...unknown } = value as Partial<Prices>
-  const isPrice = (price: unknown) => typeof price === 'number' && price >= 0 && Number.isFinite(price)
-  return [input, cachedInput, cacheWrite, output].every(isPrice) && Object.keys(unknown).length === 0
+function isPrices(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  const { longContext, ...prices } = value
+  if (longContext === undefined) return arePlainPrices(prices)
+  if (!isRecord(longContext)) return false
+  const { aboveTokens, ...others } = longContext
+  return arePlainPrices(prices) && isAmount(aboveTokens) && arePlainPrices(others)
 }
 
-function costOf(usage: Usage, prices: Prices): number {
+function arePlainPrices(value: Record<string, unknown>): boolean {
+  const { input, cachedInput, cacheWrite = 0, output, ...unknown } = value
+  return [input, cachedInput, cacheWrite, output].every(isAmount) && Object.keys(unknown).length === 0
+}
+
+function isAmount(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && Number.isFinite(value)
+}
+
+function allInput({ inputTokens, cachedInputTokens, cacheWriteTokens }: Usage): number {
+  return inputTokens + cachedInputTokens + cacheWriteTokens
+}
+
+function chargedPrices(usage: Usage, prices: Prices): Omit<Prices, 'longContext'> {
+  const { longContext } = prices
+  return longContext && allInput(usage) > longContext.aboveTokens ? longContext : prices
+}
+
+function costOf(usage: Usage, prices: Omit<Prices, 'longContext'>): number {
   const dollars =
     usage.inputTokens * prices.input +
     usage.cachedInputTokens * prices.cachedInput +

@@ -53,6 +53,23 @@ describe('bedrock', () => {
     }
   })
 
+  it('gives every document of a conversation its own name', () => {
+    const pdf = {
+      type: 'resource' as const,
+      resource: { uri: 'x', mimeType: 'application/pdf', blob: 'AQID' },
+    }
+    const result = { ok: true as const, value: '', content: [pdf, pdf] }
+    const turn = (id: string) => {
+      const response = bedrockVoice.respond({ calls: [{ id, name: 'ping', args: '{}' }] })
+      return dialect.toMessages(response, [{ toolCallId: id, name: 'ping', result, durationMs: 1 }], SURFACE)
+    }
+    const first = [dialect.userMessage('hi'), ...turn('a')]
+    const whole = dialect.toRequest({ surface: SURFACE, messages: [...first, ...turn('b'), ...turn('c')] })
+    expect(checkBedrockRequest({ ...whole })).toBeUndefined()
+    const before = dialect.toRequest({ surface: SURFACE, messages: first })
+    expect(whole.messages.slice(0, 3)).toEqual(before.messages)
+  })
+
   it('marks the ends of tools, system prompt and messages for models that have a cache', () => {
     const request = bedrock({ cache: true }).toRequest({
       surface: SURFACE,

@@ -1,16 +1,18 @@
 import { isRecord } from '../json.ts'
 import type { BedrockBlock, BedrockMessage } from './bedrock-types.ts'
 import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
+import { readText } from './read-value.ts'
 
 /**
- * Repairs a history for Converse: call ids are unique, the last message is the user's, roles alternate, and bytes
- * that were serialised as JSON are bytes again.
+ * Repairs a history for Converse: call ids and names of documents are unique, the last message is the user's, roles
+ * alternate, and bytes that were serialised as JSON are bytes again.
  */
 export function mendConverse(messages: readonly BedrockMessage[]): BedrockMessage[] {
   const ids = new CallIds()
+  const names = new Set<string>()
   const mended = messages.map(({ role, content }) => ({
     role,
-    content: content.map((block) => withBytes(withOwnId(block, ids)) as BedrockBlock),
+    content: content.map((block) => withBytes(withOwnNames(withOwnId(block, ids), names)) as BedrockBlock),
   }))
   const isModels = ({ role }: BedrockMessage) => role === 'assistant'
   return alternating(withUserTurns(mended, isModels, { role: 'user', content: [{ text: GO_ON }] }))
@@ -24,6 +26,20 @@ function withOwnId(block: BedrockBlock, ids: CallIds): BedrockBlock {
   if (!('toolResult' in block) || !block.toolResult) return block
   const { toolResult } = block
   return { toolResult: { ...toolResult, toolUseId: ids.ofResult(toolResult.toolUseId) } }
+}
+
+/** Names the documents of a block, and those of a result, apart from all earlier ones. */
+function withOwnNames<Block extends object>(block: Block, names: Set<string>): Block {
+  if ('toolResult' in block && isRecord(block.toolResult) && Array.isArray(block.toolResult.content)) {
+    const content = block.toolResult.content.map((part: object) => withOwnNames(part, names))
+    return { ...block, toolResult: { ...block.toolResult, content } }
+  }
+  if (!('document' in block) || !isRecord(block.document)) return block
+  const given = readText(block.document.name)
+  let name = given
+  for (let count = 2; names.has(name); count++) name = `${given}-${count}`
+  names.add(name)
+  return name === given ? block : { ...block, document: { ...block.document, name } }
 }
 
 /** Fields with bytes; JSON turns them into objects with an entry per byte. */

@@ -1,6 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { isRecord } from '../json.ts'
 import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
+import { readText } from './read-value.ts'
 
 /**
  * Repairs a history for the Messages API: call ids are unique, references point to defined tools, the provider's own calls
@@ -113,7 +114,7 @@ function hostCallId(block: Anthropic.ContentBlockParam): string | undefined {
 function isHostUse(
   block: Anthropic.ContentBlockParam,
 ): block is Anthropic.ContentBlockParam & { readonly id: string } {
-  return block.type !== 'tool_use' && block.type.endsWith('tool_use') && 'id' in block
+  return /^.+_tool_use$/.test(readText(block.type)) && 'id' in block
 }
 
 function openUses(content: readonly Anthropic.ContentBlockParam[]): readonly string[] {

@@ -230,6 +230,16 @@ describe('servers that deviate from Chat Completions', () => {
     expect(dialect.toMessages(response, [], SURFACE)).toEqual([])
   })
 
+  it('may take no images: with that option, results only mention them', () => {
+    const content = [{ type: 'image' as const, data: 'AAAA', mimeType: 'image/png' }]
+    const result = { ok: true as const, value: 'A map.', content }
+    const response = chatVoice.respond({ calls: [{ id: 'a', name: 'ping', args: '{}' }] })
+    const results = [{ toolCallId: 'a', name: 'ping', result, durationMs: 1 }]
+    const messages = openaiChat({ images: false }).toMessages(response, results, SURFACE)
+    expect(messages.map(({ role }) => role)).toEqual(['assistant', 'tool'])
+    expect(messages[1]?.content).toBe('A map.\n[image/png, 4 base64 characters, not shown here]')
+  })
+
   it('get images after the results, since tool messages contain only text', () => {
     const response = chatVoice.respond({ calls: [{ id: 'a', name: 'ping', args: '{}' }] })
     const content = [{ type: 'image' as const, data: 'AAAA', mimeType: 'image/png' }]

@@ -1,5 +1,5 @@
 import type OpenAI from 'openai'
-import { checkOptions, numberFrom } from '../check-options.ts'
+import { checkOptions, numberFrom, trueOrFalse } from '../check-options.ts'
 import { isRecord } from '../json.ts'
 import type { Reply, Stop } from '../reply.ts'
 import { COMPATIBLE_RULES } from '../schema/translate/schema-rules.ts'
@@ -11,7 +11,7 @@ import { type Dialect, type RequestInput, systemText } from './dialect.ts'
 import { makeDialect } from './make-dialect.ts'
 import { mendChat } from './mend-chat.ts'
 import { readCount, readText } from './read-value.ts'
-import { isImage, resultParts } from './result-parts.ts'
+import { isImage, type ResultPart, resultParts } from './result-parts.ts'
 import {
   answersTo,
   argumentsJson,
@@ -48,6 +48,8 @@ export interface OpenAiChatOptions {
   readonly maxTools?: number
   /** Maximum length of a tool's description, in characters. 1,024 by default. */
   readonly maxDescriptionChars?: number
+  /** Whether the model takes images. Without, those in results are only mentioned. True by default. */
+  readonly images?: boolean
 }
 
 /**
@@ -59,8 +61,10 @@ export function openaiChat(options: OpenAiChatOptions = {}): OpenAiChatDialect {
   checkOptions<OpenAiChatOptions>('openaiChat()', options, {
     maxTools: numberFrom(1),
     maxDescriptionChars: numberFrom(1),
+    images: trueOrFalse,
   })
-  const { maxTools = 128, maxDescriptionChars = 1_024 } = options
+  const { maxTools = 128, maxDescriptionChars = 1_024, images = true } = options
+  const canShow = images ? isImage : () => false
   return makeDialect({
     name: 'openai-chat',
     strategy: 'dispatch',
@@ -68,7 +72,7 @@ export function openaiChat(options: OpenAiChatOptions = {}): OpenAiChatDialect {
     limits: { api: 'Chat Completions', maxTools, maxDescriptionChars },
     toRequest,
     toReply,
-    toMessages,
+    toMessages: (response, results, tools) => toMessages(response, results, tools, canShow),
     userMessage,
     openStream: () => new ChatStreamReader(),
   })
@@ -165,11 +169,16 @@ function toMessages(
   response: OpenAI.ChatCompletion,
   results: readonly CallResult[],
   tools: WireTools,
+  canShow: (mimeType: string) => boolean,
 ): readonly Message[] {
   const choice = choiceOf(response)
   if (!choice || isRefused(choice)) return []
   const wireCalls = wireCallsOf(response)
-  const answers = answersTo(wireCalls, results, tools)
+  const answers = answersTo(wireCalls, results, tools).map(({ toolCallId, name, result }) => ({
+    toolCallId,
+    name,
+    parts: resultParts(result, canShow),
+  }))
   const images = answers.flatMap(imagesOf)
   return [
     ...replay(choice, wireCalls),
@@ -218,8 +227,12 @@ function toAssistant(
   }
 }
 
-function textOf({ result }: CallResult): string {
-  const parts = resultParts(result, isImage)
+interface Answer {
+  readonly name: string
+  readonly parts: readonly ResultPart[]
+}
+
+function textOf({ parts }: Answer): string {
   const text = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : [])).join('\n')
   const count = parts.filter(({ kind }) => kind === 'media').length
   return count === 0
@@ -227,8 +240,8 @@ function textOf({ result }: CallResult): string {
     : [text, `(${count} image${count > 1 ? 's' : ''} below)`].filter(Boolean).join('\n')
 }
 
-function imagesOf({ result, name }: CallResult): OpenAI.ChatCompletionContentPart[] {
-  const media = resultParts(result, isImage).filter((part) => part.kind === 'media')
+function imagesOf({ parts, name }: Answer): OpenAI.ChatCompletionContentPart[] {
+  const media = parts.filter((part) => part.kind === 'media')
   if (media.length === 0) return []
   return [
     { type: 'text', text: `From ${name}:` },

@@ -15,7 +15,7 @@ describe.each(SPEAKERS)('the reader of %s', (name, { dialect, stream, respond })
           expect(typeof reader.add(event)).toBe('string')
         use(dialect, reader.response())
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     )
   })
 
@@ -26,7 +26,7 @@ describe.each(SPEAKERS)('the reader of %s', (name, { dialect, stream, respond })
         const response = changed(respond(TURN), given)
         if (isRecord(response)) use(dialect, response)
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     )
   })
 

@@ -24,11 +24,19 @@ export function instructionsFor(
     readonly isSearching: boolean
   },
 ): string | undefined {
-  const ofServers = servers.status().flatMap(({ server }) => {
+  const bySaying = new Map<string, string[]>()
+  for (const { server } of [...servers.status()].sort((a, b) => (a.server < b.server ? -1 : 1))) {
     const said = view.permitsServer(server) ? servers.info(server)?.instructions : undefined
-    return said ? [`Server "${server}" says about itself (not verified): ${shown(said)}`] : []
+    if (said) bySaying.set(said, [...(bySaying.get(said) ?? []), `"${server}"`])
+  }
+  const ofServers = [...bySaying].map(([said, [first, ...others]]) => {
+    const who =
+      others.length === 0
+        ? `Server ${first} says about itself`
+        : `Servers ${[first, ...others].join(', ')} say about themselves`
+    return `${who} (not verified): ${shown(said)}`
   })
-  const texts = [instructions, isSearching ? HOW_TO_SEARCH : undefined, ...ofServers.sort()]
+  const texts = [instructions, isSearching ? HOW_TO_SEARCH : undefined, ...ofServers]
   const text = texts.filter((each) => each !== undefined && each !== '').join('\n\n')
   return text === '' ? undefined : text.slice(0, MAX_CHARS)
 }

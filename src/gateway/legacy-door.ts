@@ -133,14 +133,17 @@ export class LegacyDoor implements RelayTarget {
     const opened = this.#services.newId()
     const session = await this.#open(opened, client, params)
     const { principal, view, activation } = client
-    await this.#records.save(opened, {
+    const saved = this.#records.save(opened, {
       principal: principal.id,
       profile: view.profile,
       activation,
       initialize: params,
     })
+    // Made while the disk is busy: the first one takes as long.
+    const greeting = session.greeting(params)
+    await saved
     const reply = this.#services.replyTo(exchange, { headers: { 'mcp-session-id': opened } })
-    reply.finish({ jsonrpc: '2.0', id, result: session.greeting(params) })
+    reply.finish({ jsonrpc: '2.0', id, result: greeting })
   }
 
   /** The session that a request names; refuses the request, and returns undefined, where there is none. */

@@ -1,15 +1,8 @@
-import {
-  type ExecutedCall,
-  HINT_LIMITS,
-  hintLine,
-  type Session,
-  ToolcribError,
-  type ToolRegistry,
-  type ToolResult,
-} from 'toolcrib'
+import { type ExecutedCall, type Session, ToolcribError, type ToolRegistry, type ToolResult } from 'toolcrib'
 import { ServerError } from 'toolcrib/mcp'
 import type { ClientLine, Json } from './client-line.ts'
 import { RpcError } from './rpc-error.ts'
+import { isReadOnly, ShownFindings } from './shown-findings.ts'
 import type { Strangers } from './strangers.ts'
 import type { Tasks } from './tasks.ts'
 import type { ToolNames } from './tool-names.ts'
@@ -78,23 +71,13 @@ export class ToolCalls {
     })
     const result = answer?.result ?? { ok: false, code: 'execution_failed', error: 'the call has no result' }
     if (sent.outcome) return sent.outcome.answer(result)
-    if (!result.ok && result.code === 'not_available' && !door)
-      throw new RpcError(INVALID_PARAMS, result.error)
+    if (!result.ok) {
+      const error = withShownNames(result.error, scene.names)
+      if (result.code === 'not_available' && !door) throw new RpcError(INVALID_PARAMS, error)
+      return toCallResult({ ...result, error })
+    }
     if (!SEARCH_TOOLS.includes(call.name)) return toCallResult(result)
-    return toCallResult(this.#shownFindings(result, call.name, scene))
-  }
-
-  /** What a search found, with the names that clients see, and the tools that probably fit at its head. */
-  #shownFindings(result: ToolResult, searchTool: string, scene: CallScene): ToolResult {
-    if (!result.ok || !isJson(result.structured)) return result
-    // The door of all tools, apart from those that only read.
-    const isBehindDoor = this.#registry.explain('call_tool', scene.session).state === 'visible'
-    const doorOf = (tool: string) => (isBehindDoor ? this.#doorOf(tool) : undefined)
-    const renamed = renameTools(result.structured, scene.names, doorOf)
-    // Only its scores are probabilities.
-    const isCalibrated = this.#registry.searcher.name === 'hybrid'
-    const structured = isCalibrated ? withHint(renamed, searchTool) : renamed
-    return { ...result, structured, value: JSON.stringify(structured) }
+    return toCallResult(new ShownFindings(this.#registry, scene).of(result, call.name))
   }
 
   /** What a call through one of the two doors means; undefined for a call of any other tool. */
@@ -107,7 +90,7 @@ export class ToolCalls {
     const { state } = this.#registry.explain('call_tool', scene.session)
     if (state === 'denied') return undefined
     const named = isJson(args) && typeof args.name === 'string' ? args.name : undefined
-    if (name === 'call_read_tool' && !(target !== undefined && this.#isReadOnly(target)))
+    if (name === 'call_read_tool' && !(target !== undefined && isReadOnly(this.#registry, target)))
       return { refusal: notReadOnly(named, target !== undefined) }
     const meant = target === undefined ? args : { ...(isJson(args) ? args : {}), name: target }
     // A list that was fetched when tools were deferred still shows the doors.
@@ -125,17 +108,6 @@ export class ToolCalls {
 
   #isDenied(name: string, { session }: CallScene): boolean {
     return this.#registry.has(name) && this.#registry.explain(name, session).state === 'denied'
-  }
-
-  /** The door that a tool is called through, where tools are not called by their names. */
-  #doorOf(registered: string): string {
-    return this.#isReadOnly(registered) ? 'call_read_tool' : 'call_tool'
-  }
-
-  /** Whether a tool says that it only reads, and does not contradict itself. */
-  #isReadOnly(registered: string): boolean {
-    const { readOnlyHint, destructiveHint } = this.#registry.get(registered)?.annotations ?? {}
-    return readOnlyHint === true && destructiveHint !== true
   }
 }
 
@@ -232,54 +204,13 @@ function textOf(result: ToolResult): string {
   return result.ok ? result.value : result.error
 }
 
+/** A text of the registry with the names that clients see. */
+function withShownNames(text: string, names: ToolNames): string {
+  return text.replace(/\bmcp__[\w.-]*\w/g, (name) => names.shown(name))
+}
+
 function notReadOnly(name: string | undefined, isKnown: boolean): string {
   if (name === undefined) return 'call_read_tool takes { "name": …, "arguments": { … } }. Nothing was run.'
   if (!isKnown) return `Unknown tool: ${name.slice(0, 200)}; find it with the search tool. Nothing was run.`
   return `"${name.slice(0, 200)}" does not say that it only reads; call it with call_tool. Nothing was run.`
-}
-
-/** The fields of search results that contain names. */
-const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']
-
-/** What a search found, with the names that clients see, and with the door for each tool found. */
-function renameTools(
-  structured: Json,
-  names: ToolNames,
-  doorOf: (registered: string) => string | undefined,
-): Json {
-  const renamed = Object.entries(structured).map(([key, value]) => {
-    if (LISTS_OF_NAMES.includes(key) && Array.isArray(value))
-      return [key, value.map((name) => (typeof name === 'string' ? names.shown(name) : name))]
-    if ((key === 'matches' || key === 'tools') && Array.isArray(value))
-      return [key, value.map((match) => renameMatch(match, names, doorOf))]
-    return [key, key === 'name' && typeof value === 'string' ? names.shown(value) : value]
-  })
-  return Object.fromEntries(renamed)
-}
-
-/** The same with a head that names the tools that probably fit: the gateway sees no message to put a hint into. */
-function withHint(structured: Json, searchTool: string): Json {
-  if (structured.note !== undefined) return structured
-  const { query, matches, ...rest } = structured
-  const fitting = Array.isArray(matches) ? matches.filter(isJson).filter(fits).slice(0, HINT_LIMITS.most) : []
-  if (fitting.length === 0) return structured
-  const note = hintLine(
-    fitting.map(({ name }) => String(name)),
-    searchTool,
-  )
-  return { query, note, matches, ...rest }
-}
-
-function fits({ score }: Json): boolean {
-  return typeof score === 'number' && score >= HINT_LIMITS.from
-}
-
-function renameMatch(
-  match: unknown,
-  names: ToolNames,
-  doorOf: (registered: string) => string | undefined,
-): unknown {
-  if (!isJson(match) || typeof match.name !== 'string') return match
-  const door = doorOf(match.name)
-  return { ...match, name: names.shown(match.name), ...(door === undefined ? {} : { call_with: door }) }
 }

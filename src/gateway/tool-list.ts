@@ -43,7 +43,7 @@ export class ToolList {
     return tools.flatMap((definition) => {
       const named = names.ofRegistered(definition.name)
       if (named) return [this.#toolOf(named, definition)]
-      const door = { ...definitionOf(definition), ...annotated(META_ANNOTATIONS[definition.name]) }
+      const door = { ...doorFor(definitionOf(definition)), ...annotated(META_ANNOTATIONS[definition.name]) }
       return definition.name === 'call_tool' ? [door, CALL_READ_TOOL] : [door]
     })
   }
@@ -101,6 +101,14 @@ const CALL_READ_TOOL: ListedTool = {
   },
   annotations: { readOnlyHint: true, openWorldHint: true },
 }
+
+/** The library has one door; here the answer of a search says which of the two it is. */
+function doorFor({ description, ...tool }: ListedTool): ListedTool {
+  return { ...tool, description: String(description).replace(ONE_DOOR, TWO_DOORS) }
+}
+
+const ONE_DOOR = 'call it with call_tool { name, arguments }'
+const TWO_DOORS = 'call each through the tool that its "call_with" names, with { name, arguments }'
 
 function definitionOf({ name, description, parameters }: ToolDefinition, shown = name): ListedTool {
   const schema = typeof parameters === 'boolean' ? {} : parameters

@@ -27,6 +27,7 @@ const HASH_DIGITS = 8
 export class ToolNames {
   readonly #byRegistered = new Map<string, NamedTool>()
   readonly #byShown = new Map<string, NamedTool>()
+  readonly #byOwnName = new Map<string, NamedTool[]>()
 
   constructor(registry: ToolRegistry, style: NameStyle) {
     const tools = registry.listSchemas().map(({ name, mcpServer: server }) => ({
@@ -56,12 +57,23 @@ export class ToolNames {
     return this.#byRegistered.get(registered)?.shown ?? registered
   }
 
+  /** Tools of other servers that their servers call the same. */
+  twinsOf(registered: string): readonly NamedTool[] {
+    const tool = this.#byRegistered.get(registered)
+    if (tool?.server === undefined) return []
+    const alike = this.#byOwnName.get(tool.ownName) ?? []
+    return alike.filter(({ server }) => server !== undefined && server !== tool.server)
+  }
+
   #add(tool: NamedTool): void {
     const { shown, registered } = tool
     const isTaken = this.#byShown.has(shown) || (tool.server !== undefined && TAKEN.includes(shown))
     const named = isTaken ? { ...tool, shown: changed(shown, registered) } : tool
     this.#byRegistered.set(registered, named)
     this.#byShown.set(named.shown, named)
+    const alike = this.#byOwnName.get(named.ownName)
+    if (alike) alike.push(named)
+    else this.#byOwnName.set(named.ownName, [named])
   }
 }
 

@@ -24,7 +24,8 @@ export class View {
   readonly deferred: ReadonlyMap<string, Entry>
   /** Servers without `trust` that have a permitted tool, shown or deferred, by name. */
   readonly untrustedServers: readonly string[]
-  readonly #permitted: ReadonlySet<Listing>
+  /** Undefined if everything that is registered is permitted. */
+  readonly #permitted: ReadonlySet<Listing> | undefined
   #deferredList: DeferredList | undefined
 
   constructor(
@@ -37,16 +38,21 @@ export class View {
     this.mode = mode
     this.policy = policy
     this.shown = shown
-    this.deferred = new Map(deferred.map((entry) => [entry.name, entry]))
-    const permitted = [...shown, ...deferred]
-    this.#permitted = new Set(permitted.map(({ listing }) => listing))
-    const untrusted = new Set(permitted.flatMap(({ untrustedServer }) => untrustedServer ?? []))
+    const isAll = shown.length + deferred.length === snapshot.size
+    this.deferred = isAll
+      ? new AllBut(snapshot, shown, deferred)
+      : new Map(deferred.map((entry) => [entry.name, entry]))
+    this.#permitted = isAll ? undefined : new Set([...shown, ...deferred].map(({ listing }) => listing))
+    const untrusted = new Set<string>()
+    for (const entries of [shown, deferred])
+      for (const { untrustedServer } of entries)
+        if (untrustedServer !== undefined) untrusted.add(untrustedServer)
     this.untrustedServers = Object.freeze([...untrusted].sort())
   }
 
   /** True when every registered tool is permitted. */
   get permitsAll(): boolean {
-    return this.#permitted.size === this.snapshot.size
+    return this.#permitted === undefined
   }
 
   /** Computed on first use: only a provider that defers by itself needs it. */
@@ -62,14 +68,64 @@ export class View {
 
   /** Whether a listing is permitted; cheap enough to ask for thousands of them. */
   permits(listing: Listing): boolean {
-    return this.#permitted.has(listing)
+    if (this.#permitted !== undefined) return this.#permitted.has(listing)
+    return this.snapshot.get(listing.name)?.listing === listing
   }
 
   /** The MCP servers with a permitted tool, by name. */
   serverNames(): readonly string[] {
     const servers = new Set<string>()
-    for (const { source } of this.#permitted) if (source.kind === 'mcp') servers.add(source.server)
+    for (const entries of [this.shown, this.deferred.values()])
+      for (const { source } of entries) if (source.kind === 'mcp') servers.add(source.server)
     return [...servers].sort()
+  }
+}
+
+/**
+ * All entries of a snapshot but a few, by name. It reads the snapshot, since a map of a million entries takes as long to
+ * make as all the rest of a view.
+ */
+class AllBut implements ReadonlyMap<string, Entry> {
+  readonly #snapshot: Snapshot
+  readonly #others: ReadonlySet<string>
+  readonly #entries: readonly Entry[]
+
+  constructor(snapshot: Snapshot, others: readonly Entry[], entries: readonly Entry[]) {
+    this.#snapshot = snapshot
+    this.#others = new Set(others.map(({ name }) => name))
+    this.#entries = entries
+  }
+
+  get size(): number {
+    return this.#entries.length
+  }
+
+  get(name: string): Entry | undefined {
+    return this.#others.has(name) ? undefined : this.#snapshot.get(name)
+  }
+
+  has(name: string): boolean {
+    return this.get(name) !== undefined
+  }
+
+  forEach(visit: (entry: Entry, name: string, map: ReadonlyMap<string, Entry>) => void): void {
+    for (const entry of this.#entries) visit(entry, entry.name, this)
+  }
+
+  *keys(): Generator<string, undefined> {
+    for (const { name } of this.#entries) yield name
+  }
+
+  values(): ArrayIterator<Entry> {
+    return this.#entries.values()
+  }
+
+  *entries(): Generator<[string, Entry], undefined> {
+    for (const entry of this.#entries) yield [entry.name, entry]
+  }
+
+  [Symbol.iterator](): Generator<[string, Entry], undefined> {
+    return this.entries()
   }
 }
 
@@ -185,7 +241,10 @@ export class Viewpoint {
 
   #look(snapshot: Snapshot): View {
     const mode = this.#canSearch ? this.#scene.modes.decision(this.#settings) : NO_SEARCH
-    const permitted = snapshot.sorted.filter((entry) => denialOf(entry, snapshot, this.policy) === undefined)
+    const isOpen = this.policy.isOpen && snapshot.quarantined.size === 0
+    const permitted = isOpen
+      ? snapshot.sorted
+      : snapshot.sorted.filter((entry) => denialOf(entry, snapshot, this.policy) === undefined)
     return new View(snapshot, mode, this.policy, this.#divide(permitted, mode.isLazy))
   }
 

@@ -6,6 +6,7 @@ import { lexical } from './lexical.ts'
 import { ExactNames } from './query/exact-names.ts'
 import {
   type Accepts,
+  acceptEvery,
   filtered,
   holds,
   isOfServer,
@@ -16,7 +17,7 @@ import {
 } from './query/query.ts'
 import { RankedSearch, SourceLedger } from './ranked-search.ts'
 import { regex } from './regex.ts'
-import { acceptEvery, type Ranked, type Searcher, type SearchIndex, type SearchMemory } from './searcher.ts'
+import type { Ranked, Searcher, SearchIndex, SearchMemory } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
 const DEFAULT_LIMIT = 5

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
 import { hybrid } from './hybrid.ts'
-import { parseQuery } from './query/query.ts'
-import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
+import { acceptEvery, parseQuery } from './query/query.ts'
+import type { Ranking, SearchIndex } from './searcher.ts'
 import { sampleListing, searcherContract } from './searcher-contract.ts'
 import type { Embedder } from './vectors/embedder.ts'
 import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.ts'
@@ -114,6 +114,39 @@ describe('hybrid', () => {
     const accepts = ({ ownName }: { ownName: string }) => ownName !== 'resize_image'
     const { matches } = await open().rank(query, { limit: 5, accepts, memory })
     expect(matches[0]?.listing.ownName).toBe('create_pull_request')
+  })
+
+  it('ranks a tool that says it is deprecated below the one that replaced it, and says why', async () => {
+    const index = hybrid({ embedder }).open()
+    index.update('files', [
+      sampleListing(
+        'mcp__files__read_file',
+        'Reads a file. DEPRECATED: use read_text_file instead.',
+        'files',
+      ),
+      sampleListing('mcp__files__read_text_file', 'Reads the whole content of a file from disk', 'files'),
+      sampleListing('mcp__npm__deprecate_package', 'Marks a version of a package as deprecated', 'npm'),
+      sampleListing('mcp__npm__publish_package', 'Publishes a version of a package', 'npm'),
+    ])
+    const { matches } = await rank(index, 'read a file')
+    expect(matches.slice(0, 2).map(({ listing }) => listing.ownName)).toEqual(['read_text_file', 'read_file'])
+    expect(matches[1]?.reasons).toContain('ranked lower: its description says that it is deprecated')
+    const [first] = (await rank(index, 'deprecate version 2 of my package')).matches
+    expect(first?.listing.ownName).toBe('deprecate_package')
+    expect(first?.reasons.join()).not.toContain('ranked lower')
+  })
+
+  it('does not lower deprecated tools for a request that is about them', async () => {
+    const index = hybrid({ embedder }).open()
+    index.update('files', [
+      sampleListing(
+        'mcp__files__read_file',
+        'Reads a file. DEPRECATED: use read_text_file instead.',
+        'files',
+      ),
+    ])
+    const { matches } = await rank(index, 'the deprecated tool to read a file')
+    expect(matches[0]?.reasons.join()).not.toContain('ranked lower')
   })
 
   it('ignores hidden characters', async () => {

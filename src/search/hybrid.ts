@@ -3,8 +3,10 @@ import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, RequestVectors } from './hybrid/features.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
+import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import { LexicalIndex, type WordScan } from './lexical.ts'
+import { asksForDeprecated, isDeprecated } from './query/deprecated.ts'
 import type { Query } from './query/query.ts'
 import { type Request, readRequest } from './query/request.ts'
 import { isWordList } from './query/word-list.ts'
@@ -34,6 +36,9 @@ const MIN_LETTERS = 3
 
 /** Factor for a listing that is a mere list of words. */
 const WORD_LIST_WEIGHT = 0.7
+
+/** Factor for a listing that says of itself that it is deprecated: below others that do the same, above the unrelated. */
+const DEPRECATED_WEIGHT = 0.75
 
 /** A tool that memory knows and no ranking put forward starts at the fit of the candidate in this place. */
 const REMEMBERED_PLACE = 20
@@ -74,8 +79,10 @@ export class HybridIndex implements SearchIndex {
   readonly #lexical = new LexicalIndex({ findsNumbers: true })
   readonly #finder: CandidateFinder
   readonly #wordLists = new WeakSet<Listing>()
+  readonly #deprecated = new WeakSet<Listing>()
   readonly #named = new NamedListings()
   readonly #deadline: EmbedderDeadline
+  #saved: SavedHybrid | undefined
 
   constructor(
     embedder: CheckedEmbedder,
@@ -90,13 +97,39 @@ export class HybridIndex implements SearchIndex {
   }
 
   update(source: string, listings: readonly Listing[]): void {
-    this.#lexical.update(source, listings)
-    this.#vectors.update(source, listings)
+    const claimed = this.#saved?.claim(source, listings)
+    if (claimed === undefined) {
+      this.#lexical.update(source, listings)
+      this.#vectors.update(source, listings)
+    }
     this.#named.update(source, listings)
-    for (const listing of listings) if (isWordList(listing)) this.#wordLists.add(listing)
+    for (const listing of claimed ?? listings.filter(isWordList)) this.#wordLists.add(listing)
+    for (const listing of listings) if (isDeprecated(listing)) this.#deprecated.add(listing)
+  }
+
+  /** The whole index in bytes; undefined while vectors are missing. */
+  pack(): Uint8Array | undefined {
+    this.#settle()
+    return packHybrid(this.#indexes, (listing) => this.#wordLists.has(listing))
+  }
+
+  /** Starts from the bytes of `pack`, before the first update. Bytes that do not fit are ignored. */
+  adopt(bytes: Uint8Array): void {
+    this.#saved = SavedHybrid.open(bytes, this.#indexes)
+  }
+
+  get #indexes() {
+    return { embedder: this.#embedder, lexical: this.#lexical, vectors: this.#vectors }
+  }
+
+  /** Once a search begins, all sources that are still there have claimed their part of a saved index. */
+  #settle(): void {
+    this.#saved?.settle()
+    this.#saved = undefined
   }
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
+    this.#settle()
     const request = this.#read(query)
     const unmatchedTerms = this.#lexical.unmatchedWords(request.words, options.accepts)
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
@@ -110,7 +143,8 @@ export class HybridIndex implements SearchIndex {
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
     const { candidates, scan } = this.#finder.find(request, vectors, options)
-    const fitting = this.#lifted(this.#judge(candidates, terms, unmatchedTerms), lifts, options)
+    const judged = this.#judge(candidates, terms, unmatchedTerms, asksForDeprecated(query.words))
+    const fitting = this.#lifted(judged, lifts, options)
     const scores = calibratedScores(fitting)
     const shown = fitting.slice(0, options.limit)
     const listed = shown.map(({ candidate }) => candidate)
@@ -127,6 +161,7 @@ export class HybridIndex implements SearchIndex {
 
   /** The candidates of a query with their features, for training; undefined if the embedder fails. */
   async candidates(query: Query, options: RankOptions): Promise<readonly Candidate[] | undefined> {
+    this.#settle()
     const request = this.#read(query)
     const embedded = await this.#embed(request, [])
     return 'failure' in embedded
@@ -169,6 +204,7 @@ export class HybridIndex implements SearchIndex {
     candidates: readonly Candidate[],
     terms: readonly Float32Array[],
     unmatchedTerms: readonly string[],
+    allowsDeprecated: boolean,
   ): Fitting[] {
     let nearest = 0
     for (const { similarity } of candidates) nearest = Math.max(nearest, similarity)
@@ -180,8 +216,10 @@ export class HybridIndex implements SearchIndex {
     for (const candidate of candidates) {
       const { features, similarity, hasWords, listing } = candidate
       if (!hasWords && similarity < from) continue
-      const weight = this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1
-      fitting.push({ candidate, fit: rounded(weight * fitOf(features)) })
+      const isOutdated = !allowsDeprecated && this.#deprecated.has(listing)
+      const weight =
+        (this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1) * (isOutdated ? DEPRECATED_WEIGHT : 1)
+      fitting.push({ candidate, fit: rounded(weight * fitOf(features)), isOutdated })
     }
     return fitting.sort(byFit)
   }
@@ -211,7 +249,7 @@ export class HybridIndex implements SearchIndex {
       const listing = known?.candidate.listing ?? this.#named.find(id)
       if (listing === undefined || !accepts(listing)) continue
       const candidate = known?.candidate ?? this.#finder.remembered(listing)
-      byName.set(id, { candidate, fit: rounded((known?.fit ?? start) + lift), isRemembered: true })
+      byName.set(id, { ...known, candidate, fit: rounded((known?.fit ?? start) + lift), isRemembered: true })
     }
     return [...byName.values()].sort(byFit)
   }
@@ -234,6 +272,8 @@ interface Fitting {
   /** 0 to about 1. */
   readonly fit: number
   readonly isRemembered?: boolean
+  /** It says of itself that it is deprecated. */
+  readonly isOutdated?: boolean
 }
 
 /** Rounds away tiny differences, so that names break near-ties. */
@@ -248,7 +288,7 @@ function byFit(a: Fitting, b: Fitting): number {
 }
 
 function toRanked(
-  { candidate, fit, isRemembered }: Fitting,
+  { candidate, fit, isRemembered, isOutdated }: Fitting,
   score: number,
   words: readonly string[],
 ): Ranked {
@@ -256,6 +296,7 @@ function toRanked(
   if (candidate.similarity > 0) reasons.push(meaningReason(candidate.similarity))
   if (candidate.part !== undefined) reasons.push(`matches the part "${candidate.part}"`)
   if (isRemembered) reasons.push('served a similar request before')
+  if (isOutdated) reasons.push('ranked lower: its description says that it is deprecated')
   return { listing: candidate.listing, score, fit, reasons }
 }
 

@@ -1,16 +1,11 @@
 import { ToolcribError } from '../errors.ts'
 import type { Listing } from '../tool.ts'
 import { FIELDS, listingTerms } from './lexical/listing-terms.ts'
+import { LISTING_SHIFT, MAX_LISTINGS, type PostingLists, toPosting } from './lexical/posting-lists.ts'
 import { type QueryTerm, queryTerms, Scoreboard, type WeightedWord } from './lexical/scoreboard.ts'
-import {
-  LISTING_SHIFT,
-  MAX_LISTINGS,
-  type PostingLists,
-  toPosting,
-  Vocabulary,
-} from './lexical/vocabulary.ts'
-import type { Query } from './query/query.ts'
-import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
+import { type SavedWords, Vocabulary } from './lexical/vocabulary.ts'
+import { acceptEvery, type Query } from './query/query.ts'
+import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
 /** The share of a listing's score that is proportional to how much of the query it covers. */
@@ -101,6 +96,44 @@ export class LexicalIndex implements SearchIndex {
     return unmatchedAmong(words, terms, ({ forms }) =>
       forms.some(({ list }) => this.#hasAccepted(list, accepts)),
     )
+  }
+
+  /** The listings by source, and the words with their postings: numbers follow that order, from 0 on. */
+  pack(): { sources: (readonly [string, readonly Listing[]])[]; words: SavedWords } {
+    const numbers = new Uint32Array(this.#listings.length)
+    let next = 0
+    const sources = Array.from(this.#sources, ([source, held]) => {
+      for (const number of held) numbers[number] = next++
+      return [source, held.flatMap((number) => this.#listings[number] ?? [])] as const
+    })
+    return { sources, words: this.#vocabulary.pack(numbers) }
+  }
+
+  /** Takes over the words of `pack`, with `count` listings that are to be claimed. It must be empty. */
+  adopt(words: SavedWords, count: number): void {
+    this.#vocabulary.adopt(words)
+    this.#listings.length = count
+  }
+
+  /** Says which listings the adopted numbers from `first` on belong to. */
+  claim(source: string, listings: readonly Listing[], first: number): void {
+    this.#sources.set(
+      source,
+      listings.map((listing, at) => {
+        this.#listings[first + at] = listing
+        this.#numbers?.set(listing, first + at)
+        return first + at
+      }),
+    )
+  }
+
+  /** Removes adopted listings that nobody claimed: these numbers. */
+  drop(numbers: readonly number[]): void {
+    if (numbers.length === 0) return
+    const isGone = new Uint8Array(this.#listings.length)
+    for (const number of numbers) isGone[number] = 1
+    this.#vocabulary.purge(isGone)
+    this.#freeNumbers.push(...numbers)
   }
 
   /** The number of a listing in a scan. Needs `findsNumbers`. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
-import { parseQuery } from './query/query.ts'
+import { acceptEvery, parseQuery } from './query/query.ts'
 import { regex } from './regex.ts'
-import { acceptEvery, type Ranking } from './searcher.ts'
+import type { Ranking } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
 
 const LISTINGS = [

@@ -56,11 +56,6 @@ export interface Lift {
   readonly lift: number
 }
 
-/** Accepts every listing. */
-export function acceptEvery(): boolean {
-  return true
-}
-
 /** What an index found. */
 export interface Ranking {
   readonly total: number

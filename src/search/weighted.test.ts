@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
-import { parseQuery } from './query/query.ts'
-import { acceptEvery } from './searcher.ts'
+import { acceptEvery, parseQuery } from './query/query.ts'
 import { sampleListing } from './searcher-contract.ts'
 import { weighted } from './weighted.ts'
 

@@ -73,7 +73,7 @@ describe('whatever is registered', () => {
         const { config, ...rest } = JSON.parse(JSON.stringify(request))
         expect(check({ ...rest, ...config })).toBeUndefined()
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     )
   })
 })

@@ -42,14 +42,14 @@ export function messagesModel({
     dialect,
     async send(request, options) {
       const { messages } = await client()
-      const events = await messages
-        .create(
+      const create = (sent: MessagesRequest) =>
+        messages.create(
           {
             model: id,
             max_tokens: maxTokens,
             ...params,
-            ...request,
-            ...(options.mayCall || request.tools.length === 0 ? {} : { tool_choice: { type: 'none' } }),
+            ...sent,
+            ...(options.mayCall || sent.tools.length === 0 ? {} : { tool_choice: { type: 'none' } }),
             stream: true,
           },
           {
@@ -58,10 +58,19 @@ export function messagesModel({
             ...(betas.length === 0 ? {} : { headers: { 'anthropic-beta': betas.join(',') } }),
           },
         )
-        .catch((error: unknown) => {
-          throw withHint(error, [/defer_loading|tool_reference/, UNSUPPORTED], USE_DISPATCH)
-        })
+      const events = await create(request).catch((error: unknown) => {
+        const { container, ...rest } = request
+        if (container !== undefined && isContainerGone(error)) return create(rest)
+        throw withHint(error, [/defer_loading|tool_reference/, UNSUPPORTED], USE_DISPATCH)
+      })
       return readAnswer(events, dialect.openStream(), options)
     },
   }
+}
+
+/** A history keeps the id of a container for longer than the provider keeps the container; code then runs in a new one. */
+function isContainerGone(error: unknown): boolean {
+  if (!(error instanceof Error) || !('status' in error)) return false
+  if (error.status !== 400 && error.status !== 404) return false
+  return /container/i.test(error.message) && /expired|not found|not exist/i.test(error.message)
 }

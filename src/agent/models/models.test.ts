@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { responsesVoice } from '../../../test/dialects/wire-server/voices/openai-responses.ts'
 import type { Surface } from '../../session/surface.ts'
 import { readFailure } from '../read-failure.ts'
 import { anthropicModel } from './anthropic.ts'
@@ -96,6 +97,31 @@ describe('a model without native deferral', () => {
   )
 })
 
+describe('a history whose items OpenAI no longer has', () => {
+  it('is sent without their ids and reasoning', async () => {
+    const message = "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false."
+    const headers = { 'content-type': 'application/json' }
+    const { url, bodies } = await serve(404, headers, JSON.stringify({ error: { message } }))
+    const model = openaiResponsesModel({ model: 'm', baseURL: `${url}/v1` })
+    const said = responsesVoice.respond({ thinking: 'Hm.', text: 'Yes.' })
+    const messages = [model.dialect.userMessage('hi'), ...model.dialect.toMessages(said, [], SURFACE)]
+    const request = model.dialect.toRequest({ surface: SURFACE, messages })
+    await expect(model.send(request, SEND)).rejects.toThrow('not found')
+    const inputs = bodies.map(({ input }) => input as { type?: string; id?: string }[])
+    expect(inputs.map((items) => items.map(({ type, id }) => [type, id !== undefined]))).toEqual([
+      [
+        [undefined, false],
+        ['reasoning', true],
+        ['message', true],
+      ],
+      [
+        [undefined, false],
+        ['message', false],
+      ],
+    ])
+  })
+})
+
 describe('the options of a model', () => {
   it.each([
     ['anthropicModel', anthropicModel],
@@ -123,6 +149,16 @@ describe("the host's own tools", () => {
     const tools = [{ type: 'web_search_20260318' as const, name: 'web_search' as const }]
     const model = anthropicModel({ model: 'm', apiKey: 'key', params: { tools } })
     expect(model.dialect).toMatchObject({ maxTools: 9_999 })
+  })
+
+  it('get a new container on Anthropic where that of the history has expired', async () => {
+    const error = { type: 'invalid_request_error', message: 'Container container_1 has expired.' }
+    const headers = { 'content-type': 'application/json' }
+    const { url, bodies } = await serve(400, headers, JSON.stringify({ type: 'error', error }))
+    const model = anthropicModel({ model: 'm', apiKey: 'key', baseURL: url })
+    const request = model.dialect.toRequest({ surface: SURFACE, messages: [model.dialect.userMessage('hi')] })
+    await expect(model.send({ ...request, container: 'container_1' }, SEND)).rejects.toThrow('has expired')
+    expect(bodies.map(({ container }) => container)).toEqual(['container_1', undefined])
   })
 
   it('keep their settings in a turn without calls, on Gemini', async () => {

@@ -72,4 +72,5 @@ const OPTIONS: OptionRules<OpenAiChatModelOptions> = {
   // The dialect checks these.
   maxTools: anyValue,
   maxDescriptionChars: anyValue,
+  images: anyValue,
 }

@@ -53,24 +53,41 @@ export function openaiResponsesModel(options: OpenAiResponsesModelOptions): Open
     dialect,
     async send(request, sendOptions) {
       const { responses } = await open()
-      const events = await responses
-        .create(
+      const create = (sent: ResponsesRequest) =>
+        responses.create(
           {
             model,
             ...params,
-            ...request,
+            ...sent,
             ...(cacheKey === undefined ? {} : { prompt_cache_key: cacheKey }),
-            ...(sendOptions.mayCall || request.tools.length === 0 ? {} : { tool_choice: 'none' }),
+            ...(sendOptions.mayCall || sent.tools.length === 0 ? {} : { tool_choice: 'none' }),
             stream: true,
           },
           { signal: sendOptions.signal, maxRetries: 0 },
         )
-        .catch((error: unknown) => {
-          throw withHint(error, [/tool_search/, UNSUPPORTED], USE_DISPATCH)
-        })
+      const events = await create(request).catch((error: unknown) => {
+        if (isForgotten(error)) return create({ ...request, input: withoutStored(request.input) })
+        throw withHint(error, [/tool_search/, UNSUPPORTED], USE_DISPATCH)
+      })
       return readAnswer(events, dialect.openStream(), sendOptions)
     },
   }
+}
+
+/** OpenAI keeps items for 30 days, and none for organizations without data retention. */
+function isForgotten(error: unknown): boolean {
+  if (!(error instanceof Error) || !('status' in error)) return false
+  return (error.status === 400 || error.status === 404) && /item with id .+ not found/i.test(error.message)
+}
+
+/** The items in full, without what only the provider's copy of them holds. */
+function withoutStored(input: ResponsesRequest['input']): ResponsesRequest['input'] {
+  return input.flatMap((item): ResponsesRequest['input'] => {
+    if (item.type === 'reasoning') return []
+    if ((item.type !== 'message' && item.type !== 'function_call') || !('id' in item)) return [item]
+    const { id: _, ...rest } = item
+    return [rest as typeof item]
+  })
 }
 
 const OPTIONS: OptionRules<OpenAiResponsesModelOptions> = {

@@ -81,11 +81,11 @@ export class GatewayAccess {
 
   /** As options of `createGateway()`. */
   options(): Pick<GatewayOptions, 'tokens' | 'oauth' | 'profiles' | 'hosts' | 'limits'> {
-    const { profiles, gateway: { oauth, tokens = {}, limits } = {} } = this.#config
+    const { profiles, gateway: { oauth, tokens = {}, limits, hosts = [] } = {} } = this.#config
     return {
       tokens: this.#withOwn(this.token, tokens),
       profiles,
-      hosts: this.#hosts(oauth?.resource),
+      hosts: this.#hosts(oauth?.resource, hosts),
       ...(limits && { limits }),
       ...(oauth && { oauth: { ...oauth, scopes: profilesOf(oauth.scopes) } }),
     }
@@ -100,10 +100,11 @@ export class GatewayAccess {
   }
 
   /** A proxy before the gateway passes on the host name of the URL that clients use. */
-  #hosts(resource: string | undefined): readonly string[] | undefined {
+  #hosts(resource: string | undefined, others: readonly string[]): readonly string[] | undefined {
     const hosts = reachableHosts(this.#flags.host)
-    if (resource === undefined || !URL.canParse(resource)) return hosts
-    return [...(hosts ?? ['localhost', '127.0.0.1', '[::1]']), new URL(resource).hostname]
+    const named = resource === undefined || !URL.canParse(resource) ? [] : [new URL(resource).hostname]
+    if (named.length + others.length === 0) return hosts
+    return [...(hosts ?? ['localhost', '127.0.0.1', '[::1]']), ...named, ...others]
   }
 }
 

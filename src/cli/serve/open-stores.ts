@@ -27,7 +27,7 @@ export async function openStores(flag: string | undefined, { cwd, env }: Termina
   const directory = /^file:(.+)$/.exec(chosen)?.[1]
   if (directory !== undefined) return inFolder(resolve(cwd, directory))
   const setting = flag === undefined ? 'TOOLCRIB_STORE' : '--store'
-  if (/^rediss?(\+cluster)?:\/\//.test(chosen) && URL.canParse(chosen))
+  if (/^(rediss?(\+cluster)?|redis\+sentinel):\/\//.test(chosen) && URL.canParse(chosen))
     return inRedis(new URL(chosen), setting)
   // An address may hold a password, so only its beginning is shown.
   const shown = chosen.split('@')[0]?.slice(0, 20)

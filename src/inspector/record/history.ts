@@ -78,7 +78,7 @@ export class History {
     const alias = sessionId === undefined ? undefined : this.#aliasOf(sessionId)
     this.events.note(event, alias)
     if (alias === undefined || sessionId?.startsWith(PAGE_SESSION)) return
-    const added = this.sessions.note(event, alias, this.#options.tokensPerTool())
+    const added = this.sessions.note(event, alias, this.#options.tokensPerTool)
     this.#unsaved.add(event, added, alias)
     // Now: a client may be gone by the time somebody looks.
     if (added.turns !== undefined && this.#isUnnamed(alias, event.at))

@@ -15,7 +15,7 @@ const surfaced = (at: number, tokens: number): ToolcribEvent => ({
 /** How many turns are counted for surfaces at these times with these tokens. */
 function turnsOf(surfaces: readonly (readonly [at: number, tokens: number])[]): number | undefined {
   const log = new SessionLog()
-  for (const [at, tokens] of surfaces) log.note(surfaced(at, tokens), 's', 50)
+  for (const [at, tokens] of surfaces) log.note(surfaced(at, tokens), 's', () => 50)
   return log.list()[0]?.totals.turns
 }
 
@@ -27,32 +27,34 @@ const activated: ToolcribEvent = {
   tokens: 120,
 }
 
+const tokensPerTool = () => 50
+
 describe('what a turn saves', () => {
   it('is every tool less what the model reads', () => {
     const log = new SessionLog()
-    expect(log.note(surfaced(1_000, 200), 's', 50)).toEqual({ turns: 1, shown: 200, saved: 300 })
+    expect(log.note(surfaced(1_000, 200), 's', tokensPerTool)).toEqual({ turns: 1, shown: 200, saved: 300 })
   })
 
   it('is less by the definitions that came in answers', () => {
     const log = new SessionLog()
-    log.note(surfaced(1_000, 200), 's', 50)
-    log.note(activated, 's', 50)
-    expect(log.note(surfaced(9_000, 200), 's', 50)).toEqual({ turns: 1, shown: 320, saved: 180 })
+    log.note(surfaced(1_000, 200), 's', tokensPerTool)
+    log.note(activated, 's', tokensPerTool)
+    expect(log.note(surfaced(9_000, 200), 's', tokensPerTool)).toEqual({ turns: 1, shown: 320, saved: 180 })
   })
 
   it('counts definitions once where they come with the surface', () => {
     const log = new SessionLog()
-    log.note(surfaced(1_000, 200), 's', 50)
-    log.note(activated, 's', 50)
+    log.note(surfaced(1_000, 200), 's', tokensPerTool)
+    log.note(activated, 's', tokensPerTool)
     const grown = { ...surfaced(9_000, 320), tools: 4, deferredCount: 8 } as ToolcribEvent
-    expect(log.note(grown, 's', 50)).toEqual({ turns: 1, shown: 320, saved: 180 })
+    expect(log.note(grown, 's', tokensPerTool)).toEqual({ turns: 1, shown: 320, saved: 180 })
   })
 
   it('is nothing where nothing is deferred, or the search takes more than the tools', () => {
     const log = new SessionLog()
     const all = { ...surfaced(1_000, 200), deferredCount: 0 } as ToolcribEvent
-    expect(log.note(all, 's', 50).saved ?? 0).toBe(0)
-    expect(log.note(surfaced(9_000, 700), 't', 50).saved).toBe(0)
+    expect(log.note(all, 's', tokensPerTool).saved ?? 0).toBe(0)
+    expect(log.note(surfaced(9_000, 700), 't', tokensPerTool).saved).toBe(0)
   })
 })
 

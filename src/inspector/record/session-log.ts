@@ -52,7 +52,7 @@ export class SessionLog {
   readonly #records = new Map<string, SessionRecord>()
 
   /** Notes an event of the session with this alias; returns what it adds to the totals. */
-  note(event: ToolcribEvent, id: string, tokensPerTool: number): Partial<Totals> {
+  note(event: ToolcribEvent, id: string, tokensPerTool: () => number): Partial<Totals> {
     const record = this.#records.get(id) ?? new SessionRecord(id, event.at)
     // The one that was quiet the longest comes first, and goes first.
     this.#records.delete(id)
@@ -112,14 +112,14 @@ class SessionRecord {
     }
   }
 
-  note(event: ToolcribEvent, tokensPerTool: number): Partial<Totals> {
+  note(event: ToolcribEvent, tokensPerTool: () => number): Partial<Totals> {
     this.#lastAt = event.at
     const added = this.#take(event, tokensPerTool)
     this.#totals = addTotals(this.#totals, added)
     return added
   }
 
-  #take(event: ToolcribEvent, tokensPerTool: number): Partial<Totals> {
+  #take(event: ToolcribEvent, tokensPerTool: () => number): Partial<Totals> {
     switch (event.type) {
       case 'session-opened':
         this.#add(event, 'opened', event.restored > 0 ? `${event.restored} tools restored` : '')
@@ -184,7 +184,7 @@ class SessionRecord {
   }
 
   /** A gateway's client lists its tools once and sends them with each turn: a call without a new list is a turn too. */
-  #startCall(tokensPerTool: number): Partial<Totals> {
+  #startCall(tokensPerTool: () => number): Partial<Totals> {
     const isNewTurn = this.#callsUnderWay === 0 && !this.#isFresh
     this.#callsUnderWay++
     this.#isFresh = false
@@ -194,10 +194,10 @@ class SessionRecord {
   }
 
   /** What a turn shows, and how much less that is than every tool. Definitions that came in answers are shown too. */
-  #cost(tokensPerTool: number): Partial<Totals> {
+  #cost(tokensPerTool: () => number): Partial<Totals> {
     const { tools, tokens, deferred } = this.#surface
     if (deferred === 0) return { turns: 1, shown: tokens }
-    const everything = (deferred + Math.max(0, tools - META_TOOLS)) * tokensPerTool
+    const everything = (deferred + Math.max(0, tools - META_TOOLS)) * tokensPerTool()
     // Where they come with the surface instead, it defers that much less.
     const inAnswers = deferred < this.#deferredAtRest ? 0 : this.#activeTokens
     const shown = tokens + inAnswers

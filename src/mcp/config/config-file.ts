@@ -1,4 +1,5 @@
 import { ToolcribError } from '../../errors.ts'
+import { readPlainJson } from './plain-json.ts'
 
 /** The data of a config file, and the lines it came from. */
 export interface ConfigFile {
@@ -21,7 +22,7 @@ export async function parseConfigFile(text: string, path: string): Promise<Confi
   const source = text.replace(/^\uFEFF/, '')
   // Loading both parsers takes longer than parsing.
   if (path.endsWith('.toml')) return (await import('./toml-file.ts')).readToml(source, path)
-  return (await import('./json-file.ts')).readJson(source, path)
+  return readPlainJson(source, path) ?? (await import('./json-file.ts')).readJson(source, path)
 }
 
 /** Returns the `config-invalid` error for a file over the limit. */

@@ -10,6 +10,8 @@ export interface GatewayConfig {
   readonly tokens?: Readonly<Record<string, GatewayTokenConfig>>
   /** `[gateway.limits]`. */
   readonly limits?: GatewayLimitsConfig
+  /** The host names that clients reach the gateway by, besides its own: of a service, or of a proxy. */
+  readonly hosts?: readonly string[]
 }
 
 /** The issuer whose tokens are accepted, and what their scopes open. */
@@ -41,7 +43,13 @@ export interface GatewayTokenConfig {
 /** `[gateway.limits]`: the limits of the gateway, by the names they have in its options. */
 export type GatewayLimitsConfig = { readonly [Key in keyof typeof LIMIT_FIELDS]?: number }
 
-const GATEWAY_FIELDS = { oauth: 'table', token: 'table', limits: 'table' } as const satisfies Fields
+const GATEWAY_FIELDS = {
+  hosts: 'texts',
+  oauth: 'table',
+  /** `[gateway.token.NAME]`: clients with tokens of their own. */
+  token: 'table',
+  limits: 'table',
+} as const satisfies Fields
 
 /** `readGateway()` itself produces them. */
 const ALSO_READ = { tokens: 'table' } as const satisfies Fields
@@ -56,6 +64,8 @@ const OAUTH_FIELDS = {
 } as const satisfies Fields
 
 const TOKEN_FIELDS = { token: 'text', profile: 'text' } as const satisfies Fields
+
+const HOST_FIELDS = { hosts: GATEWAY_FIELDS.hosts } as const satisfies Fields
 
 const LIMIT_FIELDS = {
   maxBodyBytes: 'count',
@@ -75,7 +85,7 @@ const LIMIT_FIELDS = {
 /**
  * Reads the table `[gateway]`, with its variables expanded. `placeOf` says where a table within it is. Throws
  * `config-invalid` for an unknown key and for a missing one. A variable without a value is a `problem` of its token or
- * issuer, which matters only to a gateway that lets clients in; in the limits it throws too.
+ * issuer, which matters only to a gateway that lets clients in; in the limits and hosts it throws too.
  */
 export function readGateway(
   table: unknown,
@@ -83,7 +93,8 @@ export function readGateway(
   variables: Variables,
 ): GatewayConfig {
   const place = { ...placeOf(['gateway']), alsoRead: ALSO_READ }
-  const { oauth, token = {}, tokens = {}, limits } = readTable(table, GATEWAY_FIELDS, place)
+  const read = readTable(table, GATEWAY_FIELDS, place)
+  const { oauth, token = {}, tokens = {}, limits } = read
   const at = (...keys: string[]) => ({ place: placeOf(['gateway', ...keys]), variables })
   const written = [...Object.entries(token as object), ...Object.entries(tokens as object)]
   const clients = new Map<string, GatewayTokenConfig>()
@@ -97,7 +108,8 @@ export function readGateway(
       ? {}
       : { oauth: readFilled<GatewayOAuthConfig>(oauth, OAUTH_FIELDS, at('oauth')) }),
     ...(clients.size === 0 ? {} : { tokens: Object.fromEntries(clients) }),
-    ...(limits === undefined ? {} : { limits: readLimits(limits, at('limits')) }),
+    ...(limits === undefined ? {} : { limits: readScalars(limits, LIMIT_FIELDS, at('limits')) }),
+    ...(read.hosts === undefined ? {} : readScalars({ hosts: read.hosts }, HOST_FIELDS, at())),
   }
 }
 
@@ -129,8 +141,8 @@ function readToken(value: unknown, source: Source): GatewayTokenConfig {
   return read.problem === undefined ? read : { ...read, token: '' }
 }
 
-function readLimits(value: unknown, { place, variables }: Source): GatewayLimitsConfig {
-  const { values, faults } = fillTable(readTable(value, LIMIT_FIELDS, place), LIMIT_FIELDS, place, variables)
+function readScalars(value: unknown, fields: Fields, { place, variables }: Source): Record<string, unknown> {
+  const { values, faults } = fillTable(readTable(value, fields, place), fields, place, variables)
   if (faults.length > 0) throw invalid(place, [], faults.join('; '))
   return values
 }

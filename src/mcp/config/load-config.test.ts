@@ -443,6 +443,14 @@ describe('loadConfig', () => {
     })
   })
 
+  it('reads the host names of the gateway, with variables', async () => {
+    const hosts = `[gateway]\nhosts = ["toolcrib", "\${PUBLIC_HOST:-tools.example.com}"]`
+    const config = await load({ '/project/toolcrib.toml': hosts })
+    expect(config.gateway).toEqual({ hosts: ['toolcrib', 'tools.example.com'] })
+    expect(readConfig(config).gateway).toEqual(config.gateway)
+    await expect(load({ '/project/toolcrib.toml': '[gateway]\nhosts = "toolcrib"' })).rejects.toThrow('hosts')
+  })
+
   it('reads who may use the gateway, the project over the user', async () => {
     const config = await load(
       {

@@ -53,7 +53,7 @@ describe('the text of a lockfile', () => {
         expect(compareWithLock(alone, observed(...tools))).toEqual([])
         expect(writeLock(alone)).toBe(writeLock(lockfile))
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     )
   })
 

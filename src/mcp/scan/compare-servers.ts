@@ -13,6 +13,8 @@ export interface ToolLook {
   readonly tool: ServerTool
   /** Its name, ignoring case, separators and look-alike letters. */
   readonly name: string
+  /** Its name, ignoring case and separators. */
+  readonly plainName: string
   /** The words of its description; undefined when there are too few to compare. */
   readonly words: string | undefined
 }
@@ -24,6 +26,7 @@ export function toolLook(server: string, tool: ServerTool): ToolLook {
     server,
     tool,
     name: nameLook(tool.name),
+    plainName: tool.name.toLowerCase().replace(/[\s_.\-/]/g, ''),
     words: words.length < MIN_WORDS ? undefined : words.join(' '),
   }
 }
@@ -138,8 +141,7 @@ function mixedLetters(look: ToolLook): Finding[] {
 
 /** The same name on two servers is common; a name that only looks the same is not. */
 function lookAlikes(look: ToolLook, alike: readonly ToolLook[]): Finding[] {
-  const plain = (text: string) => text.toLowerCase().replace(/[\s_.\-/]/g, '')
-  const twin = alike.find(({ tool }) => plain(tool.name) !== plain(look.tool.name))
+  const twin = alike.find(({ plainName }) => plainName !== look.plainName)
   if (!twin) return []
   const message = `its name looks like "${showHidden(twin.tool.name)}" of server "${twin.server}"`
   return [finding(look, 'look-alike', 'high', 'name', message, look.tool.name)]

@@ -22,7 +22,7 @@ export function isInstruction(sentence: string): boolean {
 
 let weights: Float32Array | undefined
 
-/** The log-odds that a sentence with these features is an instruction. */
+/** How much a sentence with these features reads like an instruction: 1 for typical ones, -1 for typical others. */
 export function scoreOf(features: readonly number[], weights: Float32Array, bias: number): number {
   let sum = 0
   for (const feature of features) sum += weights[feature] ?? 0
@@ -101,7 +101,7 @@ function readWeights(text: string): Float32Array {
 }
 
 /** How finely weights are kept. */
-export const STEPS = 8
+export const STEPS = 24
 
 export interface Sentence {
   readonly sentence: string

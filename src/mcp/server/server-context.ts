@@ -34,7 +34,8 @@ export class ServerContext {
   readonly now: () => number
   readonly random: () => number
   readonly schedule: Schedule
-  readonly #flows = new AuthorizationFlows()
+  /** Shared by all servers with OAuth. */
+  #flows: AuthorizationFlows | undefined
   readonly #options: ConnectOptions
 
   constructor(registry: ServersRegistry, options: ConnectOptions, cache: CatalogueCache | undefined) {
@@ -101,6 +102,7 @@ export class ServerContext {
         'config-invalid',
         'oauth needs a store for its tokens; pass store, or oauth.store',
       )
+    this.#flows ??= new AuthorizationFlows()
     return { ...oauth, store: new TokenStore(tokens), flows: this.#flows }
   }
 }

@@ -52,7 +52,7 @@ describe.each(PROVIDERS)('a schema for $provider', ({ rules, check }) => {
         const isAccepted = accepts(translated.schema, value)
         if (!isAccepted) expect({ schema, value, translated: translated.schema }).toBe('accepted')
       }),
-      { numRuns: 400 },
+      { numRuns: 200 },
     )
   })
 
@@ -63,7 +63,7 @@ describe.each(PROVIDERS)('a schema for $provider', ({ rules, check }) => {
         expect(check(once)).toBeUndefined()
         expect(JSON.stringify(translateSchema(once, rules).schema)).toBe(JSON.stringify(once))
       }),
-      { numRuns: 300 },
+      { numRuns: 150 },
     )
   })
 

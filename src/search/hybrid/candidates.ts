@@ -1,7 +1,8 @@
 import type { Listing } from '../../tool.ts'
 import type { LexicalIndex, WordScan } from '../lexical.ts'
+import { acceptEvery } from '../query/query.ts'
 import type { Request } from '../query/request.ts'
-import { acceptEvery, type RankOptions } from '../searcher.ts'
+import type { RankOptions } from '../searcher.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import {
   type Candidate,

@@ -1,10 +1,11 @@
+import { sourceKey } from '../../names.ts'
 import type { Listing } from '../../tool.ts'
 import { parameterTexts } from '../lexical/listing-terms.ts'
 import { STOP_WORDS } from '../lexical/text-words.ts'
 import type { WordMatch, WordScan } from '../lexical.ts'
 import type { Request } from '../query/request.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
-import type { Features } from './ranker.ts'
+import { type Features, fitOf } from './ranker.ts'
 
 /** Parameters that count: more of them say nothing, and a server could add any number. */
 const MAX_PARAMETERS = 8
@@ -57,10 +58,9 @@ export interface Found {
 }
 
 /** The candidates of a request with their features. */
-export function describeCandidates(
-  { request, vectors: { whole, plain }, numbers, byWords, scan, parts }: Found,
-  vectors: ListingVectors,
-): Candidate[] {
+export function describeCandidates(found: Found, vectors: ListingVectors): Candidate[] {
+  const { request, byWords, scan, numbers } = found
+  const { whole, plain } = found.vectors
   const length = lengthOf(request)
   const topScore = byWords[0]?.score || 1
   const rows = Array.from(numbers, ([listing, number]) => {
@@ -68,13 +68,10 @@ export function describeCandidates(
     const plainSimilarity = plain === whole ? similarity : vectors.similarity(plain, listing)
     return { listing, number, similarity, plainSimilarity }
   })
-  let best = LEAST_UNIT
-  let plainBest = LEAST_UNIT
-  for (const { similarity, plainSimilarity } of rows) {
-    best = Math.max(best, similarity)
-    plainBest = Math.max(plainBest, plainSimilarity)
-  }
-  return rows.map(({ listing, number, similarity, plainSimilarity }): Candidate => {
+  const best = Math.max(LEAST_UNIT, ...rows.map(({ similarity }) => similarity))
+  const plainBest = Math.max(LEAST_UNIT, ...rows.map(({ plainSimilarity }) => plainSimilarity))
+  const parts = found.parts.map((part) => new PartPlaces(part, [...numbers.keys()], vectors))
+  const drafts = rows.map(({ listing, number, similarity, plainSimilarity }, row): Candidate => {
     // If nothing is similar in meaning, the words are all there is.
     const meaning = Math.max(similarity / best, plainSimilarity / plainBest)
     const agreement = best > LEAST_UNIT ? agreementOf(meaning) : 1
@@ -82,33 +79,74 @@ export function describeCandidates(
     const words = (agreement * score) / topScore
     let partWords = parts.length === 0 ? words : 0
     let partMeaning = parts.length === 0 ? similarity : 0
+    let partPlace = 0
     let part: string | undefined
     let partFit = 0
-    for (const { text, vector, scores } of parts) {
-      const partScore = agreement * (scores.get(listing) ?? 0)
-      const cosine = vector === undefined ? 0 : vectors.similarity(vector, listing)
+    for (const { text, words: scores, cosines, places } of parts) {
+      const partScore = agreement * (scores[row] ?? 0)
+      const cosine = cosines[row] ?? 0
       partWords = Math.max(partWords, partScore)
       partMeaning = Math.max(partMeaning, cosine)
+      partPlace = Math.max(partPlace, 1 / (places[row] ?? Number.POSITIVE_INFINITY))
       if (partScore + cosine <= partFit) continue
       partFit = partScore + cosine
       part = text
     }
-    return {
-      listing,
-      number,
-      similarity,
-      hasWords: score > 0 || partWords > 0,
-      part,
-      features: {
-        coverage: agreement * scan.coverage(number),
-        longWords: words * length,
-        partWords,
-        meaning: similarity / best,
-        plainMeaning: plainSimilarity / plainBest,
-        partMeaning,
-        parameters: parametersOf(listing),
-      },
+    const features: Features = {
+      coverage: agreement * scan.coverage(number),
+      longWords: words * length,
+      partWords,
+      plainMeaning: plainSimilarity / plainBest,
+      partMeaning,
+      partPlace,
+      parameters: parametersOf(listing),
+      server: 0,
     }
+    return { listing, number, similarity, hasWords: score > 0 || partWords > 0, part, features }
+  })
+  return withServers(drafts)
+}
+
+/** How much meaning and words count for the order of the listings within one part. */
+const PART_MEANING = 0.6
+const PART_WORDS = 0.4
+
+/** What one part of a request says about each candidate, by row. */
+class PartPlaces {
+  readonly text: string
+  readonly words: readonly number[]
+  readonly cosines: readonly number[]
+  /** From 1, the best. */
+  readonly places: readonly number[]
+
+  constructor({ text, vector, scores }: PartView, listings: readonly Listing[], vectors: ListingVectors) {
+    this.text = text
+    this.words = listings.map((listing) => scores.get(listing) ?? 0)
+    this.cosines = listings.map((listing) => (vector === undefined ? 0 : vectors.similarity(vector, listing)))
+    const unit = PART_MEANING / Math.max(LEAST_UNIT, ...this.cosines)
+    const fits = this.cosines.map((cosine, row) => unit * cosine + PART_WORDS * (this.words[row] ?? 0))
+    const places: number[] = []
+    for (const [at, row] of [...fits.keys()].sort((a, b) => (fits[b] ?? 0) - (fits[a] ?? 0)).entries())
+      places[row] = at + 1
+    this.places = places
+  }
+}
+
+/** Adds what the best match of a candidate's server says about it. */
+function withServers(drafts: readonly Candidate[]): Candidate[] {
+  const bests = new Map<string, number>()
+  let top = 0
+  for (const { listing, features } of drafts) {
+    const fit = fitOf(features)
+    top = Math.max(top, fit)
+    if (listing.source.kind === 'builtin') continue
+    const source = sourceKey(listing.source)
+    bests.set(source, Math.max(bests.get(source) ?? 0, fit))
+  }
+  if (top === 0) return [...drafts]
+  return drafts.map((draft) => {
+    const best = bests.get(sourceKey(draft.listing.source)) ?? 0
+    return { ...draft, features: { ...draft.features, server: best / top } }
   })
 }
 
@@ -122,10 +160,11 @@ const NO_FEATURES: Features = {
   coverage: 0,
   longWords: 0,
   partWords: 0,
-  meaning: 0,
   plainMeaning: 0,
   partMeaning: 0,
+  partPlace: 0,
   parameters: 0,
+  server: 0,
 }
 
 /** Words count in full from this share of the nearest similarity: a tool's words may be chosen only to be found. */

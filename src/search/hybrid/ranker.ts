@@ -9,14 +9,19 @@ export interface Features {
   readonly longWords: number
   /** Score by words relative to the best, for the part of the request that it matches best. */
   readonly partWords: number
-  /** Cosine to the request, relative to the best. */
-  readonly meaning: number
-  /** The same for the request without its values. */
+  /** Cosine to the request without its values, relative to the best. */
   readonly plainMeaning: number
   /** Cosine to the part of the request that it matches best. */
   readonly partMeaning: number
+  /**
+   * One divided by its place among the matches of the part of the request where it comes first: of several things asked
+   * for, each has a tool, also the one whose words are common. 0 in a request for one thing.
+   */
+  readonly partPlace: number
   /** How many parameters it has, up to eight, on a logarithmic scale. */
   readonly parameters: number
+  /** How well the best match of its server fits, relative to the best of all: a request is often for one server. */
+  readonly server: number
 }
 
 /**
@@ -24,13 +29,14 @@ export interface Features {
  * candidates; one unit of it multiplies the odds of a candidate against the others by e.
  */
 export const WEIGHTS: Features = {
-  coverage: 3.93,
-  longWords: 1.6,
-  partWords: 0.86,
-  meaning: 0.66,
-  plainMeaning: 2.7,
-  partMeaning: 5.05,
-  parameters: 0.87,
+  coverage: 4.49,
+  longWords: 1.17,
+  partWords: 0.73,
+  plainMeaning: 1.9,
+  partMeaning: 4.13,
+  partPlace: 0.7,
+  parameters: 0.68,
+  server: 0.47,
 }
 
 const NAMES = Object.keys(WEIGHTS) as (keyof Features)[]

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PostingLists } from './vocabulary.ts'
+import { PostingLists } from './posting-lists.ts'
 
 function valuesOf(lists: PostingLists, id: number): number[] {
   const start = lists.starts[id] ?? 0

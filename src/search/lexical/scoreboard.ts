@@ -1,5 +1,6 @@
+import { IMPACT_MASK, LISTING_SHIFT, type PostingLists, SATURATION } from './posting-lists.ts'
 import { eachWord, STOP_WORDS } from './text-words.ts'
-import { IMPACT_MASK, LISTING_SHIFT, type PostingLists, SATURATION, type Vocabulary } from './vocabulary.ts'
+import type { Vocabulary } from './vocabulary.ts'
 
 /** One stem of a query. */
 export interface Term {

@@ -1,3 +1,4 @@
+import { IMPACT_MASK, LISTING_SHIFT, PostingLists, resizedTo } from './posting-lists.ts'
 import { stem } from './text-words.ts'
 
 const NONE = 0xffffffff
@@ -33,10 +34,12 @@ export class Vocabulary {
   }
 
   findOrAdd(word: string): number {
-    const known = this.#words.get(word)
-    if (known !== undefined) return known
+    return this.#words.get(word) ?? this.#add(word, stem(word))
+  }
+
+  #add(word: string, stemmed: string): number {
     const id = this.postings.create()
-    const stemId = this.#findOrAddStem(stem(word))
+    const stemId = this.#findOrAddStem(stemmed)
     this.#stemOf = resizedTo(this.#stemOf, id)
     this.#nextForm = resizedTo(this.#nextForm, id)
     this.#stemOf[id] = stemId
@@ -82,6 +85,62 @@ export class Vocabulary {
     this.#listings[stemId] = this.listingsWith(stemId) + change
   }
 
+  /** The words with their postings; `numbers` gives the new number of each listing. */
+  pack(numbers: Uint32Array): SavedWords {
+    const words = [...this.#words]
+    const stems = new Map(Array.from(this.#stems, ([text, id]) => [id, text]))
+    const { starts, lengths, values, notes } = this.postings
+    const total = words.reduce((sum, [, id]) => sum + (lengths[id] ?? 0), 0)
+    const saved: SavedWords = {
+      words: words.map(([word]) => word),
+      stems: words.map(([word, id]) => stems.get(this.stemOf(id)) ?? stem(word)),
+      lengths: Uint32Array.from(words, ([, id]) => lengths[id] ?? 0),
+      stemListings: Uint32Array.from(words, ([, id]) => this.listingsWith(this.stemOf(id))),
+      values: new Uint32Array(total),
+      notes: new Uint8Array(total),
+    }
+    let at = 0
+    for (const [, id] of words) {
+      const start = starts[id] as number
+      const end = start + (lengths[id] as number)
+      saved.notes.set(notes.subarray(start, end), at)
+      for (let from = start; from < end; from++) {
+        const posting = values[from] as number
+        const number = numbers[posting >>> LISTING_SHIFT] as number
+        saved.values[at++] = ((number << LISTING_SHIFT) | (posting & IMPACT_MASK)) >>> 0
+      }
+    }
+    return saved
+  }
+
+  /** Takes over the words of `pack`; it must be empty. */
+  adopt({ words, stems, lengths, stemListings, values, notes }: SavedWords): void {
+    // Blocks are powers of two, half as large again on average.
+    this.postings.reserve(values.length + (values.length >>> 1))
+    let at = 0
+    for (const [place, word] of words.entries()) {
+      const id = this.#add(word, stems[place] ?? stem(word))
+      const end = at + (lengths[place] as number)
+      this.postings.fill(id, values.subarray(at, end), notes.subarray(at, end))
+      this.#listings[this.stemOf(id)] = stemListings[place] as number
+      at = end
+    }
+  }
+
+  /** Removes the postings of listings that are marked, by number. */
+  purge(isGone: Uint8Array): void {
+    const goneByStem = new Map<number, Set<number>>()
+    for (const [word, id] of [...this.#words]) {
+      const gone = this.postings.removeAll(id, isGone, LISTING_SHIFT)
+      if (gone.length === 0) continue
+      const known = goneByStem.get(this.stemOf(id)) ?? new Set()
+      for (const number of gone) known.add(number)
+      goneByStem.set(this.stemOf(id), known)
+      if (this.postings.lengths[id] === 0) this.forget(word)
+    }
+    for (const [stemId, gone] of goneByStem) this.#listings[stemId] = this.listingsWith(stemId) - gone.size
+  }
+
   #findOrAddStem(text: string): number {
     const known = this.#stems.get(text)
     if (known !== undefined) return known
@@ -108,167 +167,17 @@ export class Vocabulary {
   }
 }
 
+/** The words of an index in the order of their postings, of which each has `lengths`. */
+export interface SavedWords {
+  readonly words: readonly string[]
+  readonly stems: readonly string[]
+  readonly lengths: Uint32Array
+  /** By word: how many listings contain a word with its stem. */
+  readonly stemListings: Uint32Array
+  readonly values: Uint32Array
+  readonly notes: Uint8Array
+}
+
 function present(id: number | undefined): number | undefined {
   return id === NONE ? undefined : id
 }
-
-/**
- * Many growing lists of 32-bit values, each with a byte beside it, in two typed arrays. Block sizes are powers of two; a list that outgrows its
- * block moves to one twice as large, and the old block is reused by the next list of its size. So ten thousand small
- * lists cost little more than their values, and endless updates do not grow the memory.
- */
-export class PostingLists {
-  /** The values of list `id` are `values[starts[id] .. starts[id] + lengths[id]]`. Read-only; replaced on growth. */
-  values = new Uint32Array(1024)
-  /** The bytes beside the values. */
-  notes = new Uint8Array(1024)
-  starts = new Uint32Array(256)
-  lengths = new Uint32Array(256)
-  /** Log2 of each list's block size. */
-  #sizes = new Uint32Array(256)
-  #lists = 0
-  #end = 0
-  #live = 0
-  readonly #freeLists: number[] = []
-  #freeBlocks: number[][] = []
-
-  /** Creates an empty list. Ids of released lists are reused. */
-  create(): number {
-    const id = this.#freeLists.pop() ?? this.#lists++
-    this.starts = resizedTo(this.starts, id)
-    this.lengths = resizedTo(this.lengths, id)
-    this.#sizes = resizedTo(this.#sizes, id)
-    this.starts[id] = this.#takeBlock(0)
-    this.lengths[id] = 0
-    this.#sizes[id] = 0
-    return id
-  }
-
-  append(id: number, value: number, note = 0): void {
-    const length = this.lengths[id] ?? 0
-    const size = this.#sizes[id] ?? 0
-    if (length === 1 << size) this.#move(id, size, length)
-    const at = (this.starts[id] ?? 0) + length
-    this.values[at] = value
-    this.notes[at] = note
-    this.lengths[id] = length + 1
-    this.#live++
-  }
-
-  /** Removes the one value that equals `value` above its lowest `shift` bits; returns whether it existed. */
-  remove(id: number, value: number, shift: number): boolean {
-    const start = this.starts[id] ?? 0
-    const last = start + (this.lengths[id] ?? 0) - 1
-    for (let at = last; at >= start; at--) {
-      if ((this.values[at] ?? 0) >>> shift !== value) continue
-      this.values[at] = this.values[last] ?? 0
-      this.notes[at] = this.notes[last] ?? 0
-      this.lengths[id] = last - start
-      this.#live--
-      return true
-    }
-    return false
-  }
-
-  /** Releases an empty list. */
-  release(id: number): void {
-    this.#freeBlock(this.starts[id] ?? 0, this.#sizes[id] ?? 0)
-    this.lengths[id] = 0
-    this.#freeLists.push(id)
-  }
-
-  /** Compacts the array when most of it is empty. */
-  compactIfSparse(): void {
-    if (this.#end < 4096 || this.#live * 4 > this.#end) return
-    const isFree = new Set(this.#freeLists)
-    const { values, notes } = this
-    this.values = new Uint32Array(this.#live * 2 + 1024)
-    this.notes = new Uint8Array(this.values.length)
-    this.#end = 0
-    this.#freeBlocks = []
-    for (let id = 0; id < this.#lists; id++) {
-      if (isFree.has(id)) continue
-      const start = this.starts[id] ?? 0
-      const length = this.lengths[id] ?? 0
-      const size = length <= 1 ? 0 : 32 - Math.clz32(length - 1)
-      const block = this.#takeBlock(size)
-      this.values.set(values.subarray(start, start + length), block)
-      this.notes.set(notes.subarray(start, start + length), block)
-      this.starts[id] = block
-      this.#sizes[id] = size
-    }
-  }
-
-  get byteLength(): number {
-    const { values, notes, starts, lengths } = this
-    const lists = starts.byteLength + lengths.byteLength + this.#sizes.byteLength
-    return values.byteLength + notes.byteLength + lists
-  }
-
-  #move(id: number, size: number, length: number): void {
-    const from = this.starts[id] ?? 0
-    const to = this.#takeBlock(size + 1)
-    this.values.copyWithin(to, from, from + length)
-    this.notes.copyWithin(to, from, from + length)
-    this.#freeBlock(from, size)
-    this.starts[id] = to
-    this.#sizes[id] = size + 1
-  }
-
-  #takeBlock(size: number): number {
-    const reused = this.#freeBlocks[size]?.pop()
-    if (reused !== undefined) return reused
-    const block = this.#end
-    this.#end += 1 << size
-    this.values = resizedTo(this.values, this.#end)
-    if (this.notes.length < this.values.length) {
-      const { notes } = this
-      this.notes = new Uint8Array(this.values.length)
-      this.notes.set(notes)
-    }
-    return block
-  }
-
-  #freeBlock(start: number, size: number): void {
-    const blocks = this.#freeBlocks[size]
-    if (blocks === undefined) {
-      while (this.#freeBlocks.length <= size) this.#freeBlocks.push([])
-      this.#freeBlocks[size]?.push(start)
-    } else blocks.push(start)
-  }
-}
-
-/** The array itself, or a copy with room for `index` plus a quarter: growth is rare and little space is wasted. */
-export function resizedTo(array: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
-  if (index < array.length) return array
-  const larger = new Uint32Array(index + (index >>> 2) + 256)
-  larger.set(array)
-  return larger
-}
-
-/**
- * One posting in 32 bits: a listing's number, and the impact, which is the word's weighted frequency on a saturating
- * scale. The byte beside it has a bit per field that contains the word.
- */
-export const LISTING_SHIFT = 8
-export const MAX_LISTINGS = 2 ** (32 - LISTING_SHIFT)
-export const IMPACT_MASK = (1 << LISTING_SHIFT) - 1
-
-/**
- * The weighted frequency that earns half of a word's maximum. Higher than the usual 1.2 for prose, since a single
- * occurrence in a name already counts 2.5 here.
- */
-const HALF_SATURATION = 2
-
-export function toPosting(listing: number, frequency: number): number {
-  const saturated = frequency / (frequency + HALF_SATURATION)
-  // The square root gives rare words more of the few steps, where they matter.
-  const impact = Math.min(IMPACT_MASK, Math.max(1, Math.round(Math.sqrt(saturated) * (IMPACT_MASK + 1))))
-  return ((listing << LISTING_SHIFT) | impact) >>> 0
-}
-
-/** By impact: the share of a word's maximum, below 1. */
-export const SATURATION: Float64Array = Float64Array.from(
-  { length: IMPACT_MASK + 1 },
-  (_, impact) => (impact / (IMPACT_MASK + 1)) ** 2,
-)

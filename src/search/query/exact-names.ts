@@ -1,4 +1,5 @@
 import { HASH_SEED, hashed } from '../../json.ts'
+import { isPlainText } from '../../names.ts'
 import { changedGroups, type ListingGroups } from '../../registry/catalogue.ts'
 import type { Listing } from '../../tool.ts'
 
@@ -63,8 +64,36 @@ export class ExactNames {
 const NOTHING: readonly Listing[] = []
 
 function hashesOf(listing: Listing): number[] {
-  return [hashOf(keyOf(listing.name)), hashOf(keyOf(listing.ownName)), hashOf(qualifiedKey(listing))]
+  const { name, ownName, source } = listing
+  const origin = source.kind === 'mcp' ? source.server : source.kind === 'plugin' ? source.plugin : ''
+  if (!isPlainText(name) || !isPlainText(ownName) || !isPlainText(origin))
+    return [hashOf(keyOf(name)), hashOf(keyOf(ownName)), hashOf(qualifiedKey(listing))]
+  const qualified = origin === '' ? HASH_SEED : hashedKey(HASH_SEED, origin)
+  return [hashedKey(HASH_SEED, name), hashedKey(HASH_SEED, ownName), hashedKey(qualified, ownName)].map(
+    (hash) => hash >>> 1,
+  )
 }
+
+/** Adds the key of a plain name to a hash, as `keyOf` would make it, without making it: an index has millions. */
+function hashedKey(hash: number, name: string): number {
+  let key = hash
+  for (let at = startOf(name); at < name.length; at++) {
+    const code = name.charCodeAt(at)
+    if (IS_SEPARATOR[code] === 1) continue
+    key = hashed(key, code >= 65 && code <= 90 ? code + 32 : code)
+  }
+  return key
+}
+
+/** Where a name starts, after `mcp` and at least one separator. */
+function startOf(name: string): number {
+  const isPrefixed = IS_SEPARATOR[name.charCodeAt(3)] === 1 && name.slice(0, 3).toLowerCase() === 'mcp'
+  return isPrefixed ? 3 : 0
+}
+
+const IS_SEPARATOR = Uint8Array.from({ length: 128 }, (_, code) =>
+  /[\s_.\-/:]/.test(String.fromCharCode(code)) ? 1 : 0,
+)
 
 /** The letters and digits of a name, without separators and case. */
 function keyOf(name: string): string {

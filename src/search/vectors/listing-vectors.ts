@@ -2,7 +2,7 @@ import type { Listing } from '../../tool.ts'
 import type { CheckedEmbedder } from './embedder.ts'
 import { listingText } from './listing-text.ts'
 import { type SavedVector, type TextKey, textKey } from './saved-vectors.ts'
-import { type NearestQuery, VectorIndex } from './vector-index.ts'
+import { type NearestQuery, type SavedVectors, VectorIndex } from './vector-index.ts'
 
 /** Maximum texts per call of an embedder. */
 const BATCH_SIZE = 256
@@ -92,6 +92,44 @@ export class ListingVectors {
   similarity(vector: Float32Array, listing: Listing): number {
     const number = this.#numbers.get(listing)
     return number === undefined ? 0 : this.#vectors.similarity(vector, number)
+  }
+
+  /** The vectors of these listings and the keys of their texts; undefined if some are still missing. */
+  pack(listings: readonly Listing[]): (SavedVectors & { readonly keys: Float64Array }) | undefined {
+    if (this.#waiting.length > 0 || this.#running !== undefined) return undefined
+    const numbers = listings.map((listing) => this.#numbers.get(listing) ?? -1)
+    if (numbers.includes(-1)) return undefined
+    const keys = Float64Array.from(numbers, (number) => this.#keys[number] ?? 0)
+    return { ...this.#vectors.pack(numbers), keys }
+  }
+
+  /** Takes over the vectors of `pack`, of listings that are to be claimed. It must be empty. */
+  adopt(saved: SavedVectors & { readonly keys: Float64Array }): void {
+    this.#vectors.adopt(saved)
+    this.#listings.length = saved.keys.length
+    for (const key of saved.keys) this.#keys.push(key)
+  }
+
+  /** Says which listings the adopted numbers from `first` on belong to. */
+  claim(source: string, listings: readonly Listing[], first: number): void {
+    for (const [at, listing] of listings.entries()) {
+      this.#listings[first + at] = listing
+      this.#numbers.set(listing, first + at)
+      this.#holders[first + at] = 1
+    }
+    this.#sources.set(source, new Set(listings))
+  }
+
+  /** Removes adopted vectors that nobody claimed: these numbers. */
+  drop(numbers: readonly number[]): void {
+    for (const number of numbers) {
+      this.#vectors.delete(number)
+      this.#freeNumbers.push(number)
+    }
+  }
+
+  has(listing: Listing): boolean {
+    return this.#numbers.has(listing)
   }
 
   /** Adds these vectors to a collection. */

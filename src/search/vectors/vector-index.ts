@@ -6,6 +6,13 @@ export interface NearestQuery {
   readonly count: number
 }
 
+/** Vectors in bytes, their scales (0 for none) and sketches. */
+export interface SavedVectors {
+  readonly values: Int8Array
+  readonly scales: Float32Array
+  readonly sketches: Int32Array
+}
+
 /** Steps of a byte on each side of zero. */
 const STEPS = 127
 
@@ -71,6 +78,34 @@ export class VectorIndex {
     if (scale === 0) return undefined
     const start = number * this.dimensions
     return { values: this.#values.subarray(start, start + this.dimensions), scale }
+  }
+
+  /** The vectors of these numbers, one after the other. */
+  pack(numbers: readonly number[]): SavedVectors {
+    const { words } = this.#sketcher
+    const size = this.dimensions
+    const packed: SavedVectors = {
+      values: new Int8Array(numbers.length * size),
+      scales: new Float32Array(numbers.length),
+      sketches: new Int32Array(numbers.length * words),
+    }
+    for (const [at, number] of numbers.entries()) {
+      const scale = this.#scales[number] ?? 0
+      if (scale === 0) continue
+      packed.scales[at] = scale
+      packed.values.set(this.#values.subarray(number * size, (number + 1) * size), at * size)
+      packed.sketches.set(this.#table.sketches.subarray(number * words, (number + 1) * words), at * words)
+    }
+    return packed
+  }
+
+  /** Takes over the vectors of `pack`, from number 0 on. It must be empty. */
+  adopt({ values, scales, sketches }: SavedVectors): void {
+    this.#values = values
+    this.#scales = scales
+    this.#table.reserve(scales.length)
+    this.#table.sketches.set(sketches)
+    this.#end = scales.length
   }
 
   /** The similarity of a vector to that of a number; 0 if it has none. */

@@ -17,8 +17,28 @@ export interface VectorSearcher extends Searcher {
    * another embedder are ignored. Throws `config-invalid` for other bytes.
    */
   importVectors(bytes: Uint8Array): number
+  /**
+   * The whole index, words and vectors, so that a known catalogue need not be read again: the one with which it was
+   * opened first. Undefined if there is none, if its vectors are not there yet, and for searchers that save only vectors.
+   */
+  exportIndex(): Uint8Array | undefined
+  /**
+   * Lets the next index that is opened start from the output of `exportIndex`. Sources that have changed since are indexed
+   * as usual; bytes of another release or embedder, damaged ones and those that were cut short are ignored.
+   */
+  importIndex(bytes: Uint8Array): void
   /** Calls the listener whenever listings were embedded, not imported. Returns a function that removes it. */
   onEmbedded(listener: () => void): () => void
+}
+
+/** An index that can be saved as a whole. */
+export interface SavableIndex extends SearchIndex {
+  pack(): Uint8Array | undefined
+  adopt(bytes: Uint8Array): void
+}
+
+function isSavable(index: SearchIndex | undefined): index is SavableIndex {
+  return index !== undefined && 'pack' in index && 'adopt' in index
 }
 
 export function isVectorSearcher(searcher: Searcher): searcher is VectorSearcher {
@@ -38,6 +58,8 @@ export function vectorSearcher(
   const listeners = new Set<() => void>()
   // Weak references, so that an export does not keep closed indexes alive.
   let opened: WeakRef<ListingVectors>[] = []
+  let first: WeakRef<SearchIndex> | undefined
+  let savedIndex: Uint8Array | undefined
   return {
     name,
     embedderName: embedder.name,
@@ -49,7 +71,18 @@ export function vectorSearcher(
         },
       })
       opened = [...opened.filter((reference) => reference.deref() !== undefined), new WeakRef(vectors)]
-      return openIndex(vectors)
+      const index = openIndex(vectors)
+      if (first?.deref() === undefined) first = new WeakRef(index)
+      if (savedIndex !== undefined && isSavable(index)) index.adopt(savedIndex)
+      savedIndex = undefined
+      return index
+    },
+    exportIndex() {
+      const index = first?.deref()
+      return isSavable(index) ? index.pack() : undefined
+    },
+    importIndex(bytes) {
+      savedIndex = bytes
     },
     exportVectors() {
       const held = new Map<TextKey, SavedVector>()

@@ -46,7 +46,7 @@ export interface RedisAddress {
 export async function openClient({ url, client, patienceMs }: RedisAddress): Promise<RedisClient> {
   if (client !== undefined) return client
   const { Redis, Cluster } = await loadPackage()
-  const { isCluster, text } = readAddress(url)
+  const { kind, text } = readAddress(url)
   const common = {
     // Commands of one tick share a round trip.
     enableAutoPipelining: true,
@@ -59,14 +59,24 @@ export async function openClient({ url, client, patienceMs }: RedisAddress): Pro
     // After a failover the old primary is read-only: another connection finds the new one.
     reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
   }
-  return isCluster
-    ? new Cluster([text], {
-        enableAutoPipelining: true,
-        lazyConnect: true,
-        redisOptions: { ...common, ...tlsOf(text) },
-        clusterRetryStrategy: reconnectDelay,
-      })
-    : new Redis(text, { ...common, enableOfflineQueue: false })
+  if (kind === 'cluster')
+    return new Cluster([text], {
+      enableAutoPipelining: true,
+      lazyConnect: true,
+      redisOptions: { ...common, ...tlsOf(text) },
+      clusterRetryStrategy: reconnectDelay,
+    })
+  const own = { ...common, enableOfflineQueue: false }
+  if (kind === 'sentinel')
+    return new Redis({
+      ...own,
+      ...sentinelsOf(text),
+      ...tlsOf(text),
+      sentinelRetryStrategy: reconnectDelay,
+      // What a Sentinel has not answered by then, the next one is asked.
+      sentinelCommandTimeout: patienceMs,
+    })
+  return new Redis(text, own)
 }
 
 /** The host of an address, for messages; never its password. */
@@ -92,14 +102,29 @@ async function loadPackage() {
   }
 }
 
-function readAddress(url: string | undefined): { readonly isCluster: boolean; readonly text: string } {
-  const scheme = /^(rediss?)(\+cluster)?:\/\//.exec(url ?? '')
+function readAddress(url: string | undefined): { readonly kind: string; readonly text: string } {
+  const scheme = /^(?:rediss?(?:\+(cluster))?|redis\+(sentinel)):\/\//.exec(url ?? '')
   if (url === undefined || scheme === null || !URL.canParse(url))
     throw new ToolcribError(
       'config-invalid',
-      'the address of a Redis begins with redis://, rediss:// (TLS), redis+cluster:// or rediss+cluster://',
+      'the address of a Redis begins with redis://, rediss:// (TLS), redis+cluster://, rediss+cluster:// or redis+sentinel://',
     )
-  return { isCluster: scheme[2] !== undefined, text: url.replace('+cluster://', '://') }
+  const kind = scheme[1] ?? scheme[2] ?? 'one'
+  return { kind, text: url.replace(`+${kind}://`, '://') }
+}
+
+const SENTINEL_PORT = 26_379
+
+/** `redis://host[:port][/database]?name=…&sentinel=host[:port]…`: the Sentinels to ask, and the name of the primary. */
+function sentinelsOf(text: string): object {
+  const { host, pathname, searchParams } = new URL(text)
+  const sentinels = [host, ...searchParams.getAll('sentinel')].map((each) => {
+    if (each === '' || !URL.canParse(`redis://${each}`))
+      throw new ToolcribError('config-invalid', 'a Sentinel in the address of a Redis is not host:port')
+    const { hostname, port } = new URL(`redis://${each}`)
+    return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? SENTINEL_PORT : Number(port) }
+  })
+  return { sentinels, name: searchParams.get('name') ?? 'mymaster', db: Number(pathname.slice(1)) || 0 }
 }
 
 /** A cluster's nodes name each other by address, so the credentials and TLS of the first apply to all of them. */

@@ -63,10 +63,16 @@ describe.skipIf(url === undefined)('redisStore', () => {
   })
 
   it('refuses an address that is not one of Redis, with the first use', async () => {
-    await expect(open({ url: 'http://localhost' }).get('a')).rejects.toMatchObject({
-      code: 'config-invalid',
-      message: expect.stringContaining('redis+cluster://'),
-    })
+    for (const [address, reason] of [
+      ['http://localhost', 'redis+cluster://'],
+      ['rediss+sentinel://localhost', 'redis+sentinel://'],
+      ['redis+sentinel://localhost?sentinel=a:b:c', 'not host:port'],
+      ['redis+sentinel://?name=main', 'not host:port'],
+    ] as const)
+      await expect(open({ url: address }).get('a')).rejects.toMatchObject({
+        code: 'config-invalid',
+        message: expect.stringContaining(reason),
+      })
   })
 
   it('uses a client it is given, and leaves it open', async () => {

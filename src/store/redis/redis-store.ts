@@ -16,7 +16,11 @@ import { type RedisClient, RedisLink, type Script } from './redis-client.ts'
 
 /** Options of `redisStore()`: `url` or `client` is required. */
 export interface RedisStoreOptions {
-  /** `redis://[user:password@]host[:port][/database]`; `rediss://` with TLS; `redis+cluster://` for a cluster. */
+  /**
+   * `redis://[user:password@]host[:port][/database]`; `rediss://` with TLS; `redis+cluster://` for a cluster. With
+   * `redis+sentinel://`, host and port are a Sentinel's; `?name=` is the primary's (`mymaster`), and each `&sentinel=host:port`
+   * one more Sentinel.
+   */
   readonly url?: string
   /** A client of `ioredis` in place of `url`. Closing the store leaves it open. */
   readonly client?: RedisClient

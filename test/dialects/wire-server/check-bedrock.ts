@@ -42,7 +42,11 @@ function checkMessages(messages: readonly Body[]): string | undefined {
   const twice = repeated(
     messages.flatMap(({ content }) => toolUses(list(content))).map(({ toolUseId }) => String(toolUseId)),
   )
-  return twice === undefined ? undefined : `tool_use ids must be unique: ${twice}`
+  if (twice !== undefined) return `tool_use ids must be unique: ${twice}`
+  const blocks = messages.flatMap(({ content }) => list(content))
+  const parts = [...blocks, ...toolResults(blocks).flatMap(({ content }) => list(content))]
+  const documents = parts.flatMap(({ document }) => (isBody(document) ? [String(document.name)] : []))
+  return repeated(documents) === undefined ? undefined : "Messages can't contain duplicate document names."
 }
 
 function checkBlock(block: Body): string | undefined {

@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LabelledCase } from '../../bench/recall/labelled-case.ts'
+import { toGroups } from '../../src/cli/eval/load-case.ts'
+import { staticEmbedder } from '../../src/embedders/static-embedder.ts'
+import type { Features } from '../../src/search/hybrid/ranker.ts'
+import { HybridIndex } from '../../src/search/hybrid.ts'
+import { acceptEvery, parseQuery } from '../../src/search/query/query.ts'
+import { CheckedEmbedder } from '../../src/search/vectors/embedder.ts'
+import { ListingVectors } from '../../src/search/vectors/listing-vectors.ts'
+import type { Listing } from '../../src/tool.ts'
+import type { Question, QuestionSet } from './listwise.ts'
+
+const FOLDER = '.bench/ranker'
+const SEARCH = join(import.meta.dirname, '../../src/search')
+
+/** The matches that a search asks for, as the registry does. */
+const LIMIT = 27
+
+/**
+ * The candidates of a set's queries with their features, from disk if nothing changed that they depend on: the code of the
+ * search, the tools, the queries, the embedder.
+ */
+export async function cachedQuestions(
+  labelled: LabelledCase,
+  names: readonly (keyof Features)[],
+  maxQueries: number,
+): Promise<QuestionSet> {
+  const key = keyOf(labelled, names, maxQueries)
+  const file = join(FOLDER, `${labelled.name.replace(/\W+/g, '-')}.bin`)
+  const known = read(file, key)
+  if (known !== undefined) return known
+  const set = await questionsOf(labelled, names, maxQueries)
+  write(file, key, set)
+  return set
+}
+
+function keyOf(
+  { tools, queries, leftOutTable }: LabelledCase,
+  names: readonly string[],
+  maxQueries: number,
+): string {
+  const hash = createHash('sha256').update(JSON.stringify([names, maxQueries, tools, queries]))
+  const files = readdirSync(SEARCH, { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((one) => one.endsWith('.ts') && !one.endsWith('.test.ts')).sort())
+    hash.update(readFileSync(join(SEARCH, file)))
+  if (leftOutTable !== undefined) hash.update(`${leftOutTable} ${statSync(leftOutTable).mtimeMs}`)
+  return hash.digest('hex')
+}
+
+/** What a file starts with: one line of JSON. The rows follow as 32-bit floats, then a byte per row. */
+interface Head extends Pick<QuestionSet, 'name' | 'family' | 'questions' | 'width'> {
+  readonly key: string
+}
+
+function read(file: string, key: string): QuestionSet | undefined {
+  let bytes: Buffer
+  try {
+    bytes = readFileSync(file)
+  } catch {
+    return undefined
+  }
+  const end = bytes.indexOf('\n')
+  const { key: cached, ...head }: Head = JSON.parse(bytes.toString('utf8', 0, end))
+  if (cached !== key) return undefined
+  const count = head.questions.at(-1)?.end ?? 0
+  // A copy, since floats must be aligned.
+  const body = Uint8Array.from(bytes.subarray(end + 1))
+  const rows = new Float32Array(body.buffer, 0, count * head.width)
+  return { ...head, rows, isRight: body.subarray(rows.byteLength) }
+}
+
+function write(file: string, key: string, { rows, isRight, ...head }: QuestionSet): void {
+  mkdirSync(FOLDER, { recursive: true })
+  const line = `${JSON.stringify({ ...head, key })}\n`
+  writeFileSync(file, Buffer.concat([Buffer.from(line), new Uint8Array(rows.buffer), isRight]))
+}
+
+async function questionsOf(
+  { name, tools, queries, isKeptAside, leftOutTable }: LabelledCase,
+  names: readonly (keyof Features)[],
+  maxQueries: number,
+): Promise<QuestionSet> {
+  const embedder = new CheckedEmbedder(
+    staticEmbedder(leftOutTable === undefined ? {} : { path: leftOutTable }),
+  )
+  const index = new HybridIndex(embedder, new ListingVectors(embedder, { saved: new Map(), onEmbedded() {} }))
+  const idOf = new Map<Listing, string>()
+  for (const [source, listings] of toGroups(tools, idOf)) index.update(source, listings)
+  const unseen =
+    leftOutTable === undefined && isKeptAside ? queries.filter(({ query }) => isKeptAside(query)) : queries
+  const step = Math.max(1, unseen.length / maxQueries)
+  const asked = unseen.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step))
+  const questions: Question[] = []
+  const rows: number[] = []
+  const isRight: number[] = []
+  for (const { query, relevant } of asked) {
+    const start = isRight.length
+    const wanted = new Set(relevant)
+    const found = await index.candidates(parseQuery(query), { limit: LIMIT, accepts: acceptEvery })
+    for (const { listing, features } of found ?? []) {
+      for (const one of names) rows.push(features[one])
+      isRight.push(wanted.has(idOf.get(listing) ?? '') ? 1 : 0)
+    }
+    questions.push({ relevant: wanted.size, start, end: isRight.length })
+  }
+  return {
+    name,
+    family: name.split(/[ ,]/)[0] ?? name,
+    questions,
+    width: names.length,
+    rows: Float32Array.from(rows),
+    isRight: Uint8Array.from(isRight),
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * Many growing lists of 32-bit values, each with a byte beside it, in two typed arrays. Block sizes are powers of two; a list that outgrows its
+ * block moves to one twice as large, and the old block is reused by the next list of its size. So ten thousand small
+ * lists cost little more than their values, and endless updates do not grow the memory.
+ */
+export class PostingLists {
+  /** The values of list `id` are `values[starts[id] .. starts[id] + lengths[id]]`. Read-only; replaced on growth. */
+  values = new Uint32Array(1024)
+  /** The bytes beside the values. */
+  notes = new Uint8Array(1024)
+  starts = new Uint32Array(256)
+  lengths = new Uint32Array(256)
+  /** Log2 of each list's block size. */
+  #sizes = new Uint32Array(256)
+  #lists = 0
+  #end = 0
+  #live = 0
+  readonly #freeLists: number[] = []
+  #freeBlocks: number[][] = []
+
+  /** Creates an empty list. Ids of released lists are reused. */
+  create(): number {
+    const id = this.#freeLists.pop() ?? this.#lists++
+    this.starts = resizedTo(this.starts, id)
+    this.lengths = resizedTo(this.lengths, id)
+    this.#sizes = resizedTo(this.#sizes, id)
+    this.starts[id] = this.#takeBlock(0)
+    this.lengths[id] = 0
+    this.#sizes[id] = 0
+    return id
+  }
+
+  append(id: number, value: number, note = 0): void {
+    const length = this.lengths[id] ?? 0
+    const size = this.#sizes[id] ?? 0
+    if (length === 1 << size) this.#move(id, size, length)
+    const at = (this.starts[id] ?? 0) + length
+    this.values[at] = value
+    this.notes[at] = note
+    this.lengths[id] = length + 1
+    this.#live++
+  }
+
+  /** Removes the one value that equals `value` above its lowest `shift` bits; returns whether it existed. */
+  remove(id: number, value: number, shift: number): boolean {
+    const start = this.starts[id] ?? 0
+    const last = start + (this.lengths[id] ?? 0) - 1
+    for (let at = last; at >= start; at--) {
+      if ((this.values[at] ?? 0) >>> shift !== value) continue
+      this.values[at] = this.values[last] ?? 0
+      this.notes[at] = this.notes[last] ?? 0
+      this.lengths[id] = last - start
+      this.#live--
+      return true
+    }
+    return false
+  }
+
+  /** Makes room for this many values. */
+  reserve(count: number): void {
+    if (count <= this.values.length) return
+    const { values, notes } = this
+    this.values = new Uint32Array(count)
+    this.values.set(values)
+    this.notes = new Uint8Array(count)
+    this.notes.set(notes)
+  }
+
+  /** Gives an empty list its values. */
+  fill(id: number, values: Uint32Array, notes: Uint8Array): void {
+    const size = values.length <= 1 ? 0 : 32 - Math.clz32(values.length - 1)
+    this.#freeBlock(this.starts[id] ?? 0, this.#sizes[id] ?? 0)
+    const block = this.#takeBlock(size)
+    this.values.set(values, block)
+    this.notes.set(notes, block)
+    this.starts[id] = block
+    this.lengths[id] = values.length
+    this.#sizes[id] = size
+    this.#live += values.length
+  }
+
+  /** Removes all values whose part above the lowest `shift` bits is marked; returns those parts. */
+  removeAll(id: number, isGone: Uint8Array, shift: number): number[] {
+    const start = this.starts[id] ?? 0
+    const end = start + (this.lengths[id] ?? 0)
+    const gone: number[] = []
+    let kept = start
+    for (let at = start; at < end; at++) {
+      const value = this.values[at] as number
+      if (isGone[value >>> shift] === 1) {
+        gone.push(value >>> shift)
+        continue
+      }
+      this.values[kept] = value
+      this.notes[kept++] = this.notes[at] as number
+    }
+    this.lengths[id] = kept - start
+    this.#live -= gone.length
+    return gone
+  }
+
+  /** Releases an empty list. */
+  release(id: number): void {
+    this.#freeBlock(this.starts[id] ?? 0, this.#sizes[id] ?? 0)
+    this.lengths[id] = 0
+    this.#freeLists.push(id)
+  }
+
+  /** Compacts the array when most of it is empty. */
+  compactIfSparse(): void {
+    if (this.#end < 4096 || this.#live * 4 > this.#end) return
+    const isFree = new Set(this.#freeLists)
+    const { values, notes } = this
+    this.values = new Uint32Array(this.#live * 2 + 1024)
+    this.notes = new Uint8Array(this.values.length)
+    this.#end = 0
+    this.#freeBlocks = []
+    for (let id = 0; id < this.#lists; id++) {
+      if (isFree.has(id)) continue
+      const start = this.starts[id] ?? 0
+      const length = this.lengths[id] ?? 0
+      const size = length <= 1 ? 0 : 32 - Math.clz32(length - 1)
+      const block = this.#takeBlock(size)
+      this.values.set(values.subarray(start, start + length), block)
+      this.notes.set(notes.subarray(start, start + length), block)
+      this.starts[id] = block
+      this.#sizes[id] = size
+    }
+  }
+
+  get byteLength(): number {
+    const { values, notes, starts, lengths } = this
+    const lists = starts.byteLength + lengths.byteLength + this.#sizes.byteLength
+    return values.byteLength + notes.byteLength + lists
+  }
+
+  #move(id: number, size: number, length: number): void {
+    const from = this.starts[id] ?? 0
+    const to = this.#takeBlock(size + 1)
+    this.values.copyWithin(to, from, from + length)
+    this.notes.copyWithin(to, from, from + length)
+    this.#freeBlock(from, size)
+    this.starts[id] = to
+    this.#sizes[id] = size + 1
+  }
+
+  #takeBlock(size: number): number {
+    const reused = this.#freeBlocks[size]?.pop()
+    if (reused !== undefined) return reused
+    const block = this.#end
+    this.#end += 1 << size
+    this.values = resizedTo(this.values, this.#end)
+    if (this.notes.length < this.values.length) {
+      const { notes } = this
+      this.notes = new Uint8Array(this.values.length)
+      this.notes.set(notes)
+    }
+    return block
+  }
+
+  #freeBlock(start: number, size: number): void {
+    const blocks = this.#freeBlocks[size]
+    if (blocks === undefined) {
+      while (this.#freeBlocks.length <= size) this.#freeBlocks.push([])
+      this.#freeBlocks[size]?.push(start)
+    } else blocks.push(start)
+  }
+}
+
+/** The array itself, or a copy with room for `index` plus a quarter: growth is rare and little space is wasted. */
+export function resizedTo(array: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
+  if (index < array.length) return array
+  const larger = new Uint32Array(index + (index >>> 2) + 256)
+  larger.set(array)
+  return larger
+}
+
+/**
+ * One posting in 32 bits: a listing's number, and the impact, which is the word's weighted frequency on a saturating
+ * scale. The byte beside it has a bit per field that contains the word.
+ */
+export const LISTING_SHIFT = 8
+export const MAX_LISTINGS = 2 ** (32 - LISTING_SHIFT)
+export const IMPACT_MASK = (1 << LISTING_SHIFT) - 1
+
+/**
+ * The weighted frequency that earns half of a word's maximum. Higher than the usual 1.2 for prose, since a single
+ * occurrence in a name already counts 2.5 here.
+ */
+const HALF_SATURATION = 2
+
+export function toPosting(listing: number, frequency: number): number {
+  const saturated = frequency / (frequency + HALF_SATURATION)
+  // The square root gives rare words more of the few steps, where they matter.
+  const impact = Math.min(IMPACT_MASK, Math.max(1, Math.round(Math.sqrt(saturated) * (IMPACT_MASK + 1))))
+  return ((listing << LISTING_SHIFT) | impact) >>> 0
+}
+
+/** By impact: the share of a word's maximum, below 1. */
+export const SATURATION: Float64Array = Float64Array.from(
+  { length: IMPACT_MASK + 1 },
+  (_, impact) => (impact / (IMPACT_MASK + 1)) ** 2,
+)

@@ -1,0 +1,148 @@
+import { HASH_SEED, hashed } from '../json.ts'
+import type { Listing } from '../tool.ts'
+import { fieldTexts, listingTerms } from './lexical/listing-terms.ts'
+import { stem } from './lexical/text-words.ts'
+import { listingText } from './vectors/listing-text.ts'
+
+/** Parts of a saved index, by name. */
+export type Sections = Readonly<Record<string, Uint8Array>>
+
+/** First bytes of a saved index, with the version of its layout. */
+const MAGIC = 'TCINDEX1'
+const HEADER_START = 24
+const ALIGNMENT = 8
+
+interface Header {
+  readonly recipe: string
+  readonly sections: readonly (readonly [name: string, bytes: number])[]
+}
+
+/**
+ * Puts sections into one array of bytes: the magic, the length of all, a checksum, the length of the header, the header
+ * as JSON, the sections, each aligned to eight bytes.
+ */
+export function packSections(recipe: string, sections: Sections): Uint8Array {
+  const header: Header = {
+    recipe,
+    sections: Object.entries(sections).map(([name, bytes]) => [name, bytes.length]),
+  }
+  const headerBytes = new TextEncoder().encode(JSON.stringify(header))
+  let at = aligned(HEADER_START + headerBytes.length)
+  const starts = header.sections.map(([, length]) => {
+    const start = at
+    at = aligned(at + length)
+    return start
+  })
+  const bytes = new Uint8Array(at)
+  bytes.set(new TextEncoder().encode(MAGIC))
+  bytes.set(headerBytes, HEADER_START)
+  for (const [place, section] of Object.values(sections).entries()) bytes.set(section, starts[place] ?? 0)
+  const view = new DataView(bytes.buffer)
+  view.setUint32(8, bytes.length, true)
+  view.setUint32(16, headerBytes.length, true)
+  view.setUint32(12, checksum(bytes), true)
+  return bytes
+}
+
+/**
+ * Returns the sections of `packSections`, each a copy. Returns undefined for bytes of another version or recipe, for damaged
+ * ones and for those that were cut short: the index is then built again.
+ */
+export function unpackSections(bytes: Uint8Array, recipe: string): Sections | undefined {
+  // Numbers have to be aligned.
+  const whole = bytes.byteOffset % ALIGNMENT === 0 ? bytes : bytes.slice()
+  if (whole.length < HEADER_START) return undefined
+  const view = new DataView(whole.buffer, whole.byteOffset, whole.length)
+  if (new TextDecoder().decode(whole.subarray(0, MAGIC.length)) !== MAGIC) return undefined
+  if (view.getUint32(8, true) !== whole.length || view.getUint32(12, true) !== checksum(whole))
+    return undefined
+  const headerEnd = HEADER_START + view.getUint32(16, true)
+  const header: Header = JSON.parse(new TextDecoder().decode(whole.subarray(HEADER_START, headerEnd)))
+  if (header.recipe !== recipe) return undefined
+  let at = aligned(headerEnd)
+  return Object.fromEntries(
+    header.sections.map(([name, length]) => {
+      const section = whole.slice(at, at + length)
+      at = aligned(at + length)
+      return [name, section]
+    }),
+  )
+}
+
+/** A checksum of all bytes but its own place, four at a time. */
+function checksum(bytes: Uint8Array): number {
+  const numbers = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2)
+  let sum = HASH_SEED
+  for (let at = 0; at < numbers.length; at++) if (at !== 3) sum = hashed(sum, numbers[at] as number)
+  return sum >>> 0
+}
+
+function aligned(offset: number): number {
+  return Math.ceil(offset / ALIGNMENT) * ALIGNMENT
+}
+
+/** Reads differently whenever a change of the code makes other words, stems or texts of the same listing. */
+const PROBE: Listing = {
+  name: 'mcp__office-suite__sendHTMLMessages2Go',
+  ownName: 'sendHTMLMessages2Go',
+  title: 'Send formatted messages',
+  searchHint: 'mail, e-mail, notify',
+  description:
+    'Sends the given messages to several people at once; returns their identifiers. Überraschung, 送信する, café.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      recipients: { type: 'array', items: { type: 'string', description: 'addresses of the recipients' } },
+      format: { enum: ['plain', 'rich'], description: 'how it is written' },
+    },
+  },
+  source: { kind: 'mcp', server: 'office-suite' },
+  trust: 0,
+}
+
+/** What an index is made by: one that was saved under another recipe is of no use. */
+export function indexRecipe(embedder: string, dimensions: number): string {
+  const terms = [...listingTerms(PROBE)].map(([word, { frequency, fields }]) => [
+    word,
+    stem(word),
+    frequency,
+    fields,
+  ])
+  return digestOf([embedder, String(dimensions), JSON.stringify(terms), listingText(PROBE)])
+}
+
+/** Equal for listings whose index entries are equal, in order. */
+export function digestOfListings(listings: readonly Listing[]): string {
+  const digest = new Digest()
+  for (const listing of listings) for (const text of fieldTexts(listing)) digest.add(text)
+  return digest.toString()
+}
+
+function digestOf(texts: readonly string[]): string {
+  const digest = new Digest()
+  for (const text of texts) digest.add(text)
+  return digest.toString()
+}
+
+/** A 64-bit digest of several texts. Tells versions apart; does not resist deliberate collisions. */
+class Digest {
+  #first = HASH_SEED
+  #second = 0x9747b28c
+
+  add(text: string): void {
+    let first = this.#first
+    let second = this.#second
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      first = hashed(first, code)
+      second = Math.imul(second ^ code, 0x5bd1e995) ^ (second >>> 15)
+    }
+    // The end of a text counts, so that a word cannot move from one field to the next.
+    this.#first = hashed(first, 0x10000)
+    this.#second = hashed(second, 0x10001)
+  }
+
+  toString(): string {
+    return `${(this.#first >>> 0).toString(16)}-${(this.#second >>> 0).toString(16)}`
+  }
+}
