@@ -1,4 +1,5 @@
 import type { ToolRegistry } from 'toolcrib'
+import { PAGE_SESSION } from '../record/history.ts'
 import { reading, writing } from './route.ts'
 import { streamOf } from './stream.ts'
 
@@ -10,33 +11,44 @@ interface Scene {
   readonly query: string
   /** What it then calls: a tool of the reference servers. */
   readonly tool: string
-  readonly args: Readonly<Record<string, unknown>>
+  readonly args: (known: Known) => Readonly<Record<string, unknown>>
+  /** Whether what the scene before returned leaves something to ask about. */
+  readonly follows?: (before: string) => boolean
+}
+
+/** What the conversation knows when a scene calls its tool. */
+interface Known {
+  /** A folder that the server of files may read. */
+  readonly folder: string
+  /** What the scene before returned. */
+  readonly before: string
 }
 
 const SCRIPT: readonly Scene[] = [
   {
-    says: 'Which documents are in the docs folder?',
+    says: 'Which files do I have?',
     query: 'list the files of a directory',
     tool: 'mcp__files__list_directory',
-    args: { path: '.' },
+    args: ({ folder }) => ({ path: folder }),
   },
   {
-    says: 'What does the one about search begin with?',
+    says: 'What does the first one begin with?',
     query: 'read the first lines of a text file',
     tool: 'mcp__files__read_text_file',
-    args: { path: 'search.md', head: 12 },
+    follows: (before) => fileIn(before) !== undefined,
+    args: ({ folder, before }) => ({ path: `${folder}/${fileIn(before)}`, head: 12 }),
   },
   {
     says: 'What is 1204 and 338 together?',
     query: 'add two numbers',
     tool: 'mcp__everything__get-sum',
-    args: { a: 1204, b: 338 },
+    args: () => ({ a: 1204, b: 338 }),
   },
   {
     says: 'Order me a pizza.',
     query: 'pizza delivery',
     tool: '',
-    args: {},
+    args: () => ({}),
   },
 ]
 
@@ -72,8 +84,13 @@ export const play = writing({}, async ({ registry, history, schedule, now }, _in
   history.name(id, 'The tour')
   const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch' })
   const converse = async () => {
+    const folder = readableFolder(registry)
+    let before = ''
+    let asked = 0
     for (const [index, scene] of SCRIPT.entries()) {
       if (isGone || signal.aborted) return
+      if (scene.follows?.(before) === false) continue
+      asked++
       send({ kind: 'person', text: scene.says })
       await pause()
       const search = session.surface().tools.find(({ name }) => /search/i.test(name))?.name ?? 'tool_search'
@@ -93,16 +110,29 @@ export const play = writing({}, async ({ registry, history, schedule, now }, _in
         continue
       }
       session.surface()
-      const [called] = await session.execute([
-        { toolCallId: `demo-call-${index}`, name: scene.tool, args: scene.args },
-      ])
+      const args = scene.args({ folder: await folder, before })
+      const [called] = await session.execute([{ toolCallId: `demo-call-${index}`, name: scene.tool, args }])
       const result = called?.result
       const text = result?.ok ? result.value : (result?.error ?? '')
+      before = text
       send({ kind: 'call', tool: scene.tool, ok: result?.ok === true, text: text.slice(0, 240) })
       await pause()
     }
-    send({ kind: 'end', text: 'That was a conversation of four questions.' })
+    send({ kind: 'end', text: `That was a conversation of ${asked === 4 ? 'four' : 'three'} questions.` })
   }
   converse().then(stream.end, stream.end)
   return stream.response
 })
+
+/** The first file of a listing whose beginning can be read. */
+function fileIn(listing: string): string | undefined {
+  return /^\[FILE\] (.+\.(?:md|txt|json|toml))$/m.exec(listing)?.[1]
+}
+
+/** The first folder that the server of files may read: which one it is depends on the config. */
+async function readableFolder(registry: ToolRegistry): Promise<string> {
+  const call = { toolCallId: 'demo-folder', name: 'mcp__files__list_allowed_directories', args: {} }
+  const [called] = await registry.executeParallel([call], { sessionId: `${PAGE_SESSION}tour` })
+  const text = called?.result.ok ? called.result.value : ''
+  return /^(?:\/|[A-Za-z]:).*$/m.exec(text)?.[0] ?? '.'
+}

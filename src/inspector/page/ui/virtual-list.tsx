@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 /** Rows above and below the visible ones that are kept ready. */
 const SPARE = 8
+/** Rows that are remembered, so that scrolling makes only those that come into sight. */
+const KEPT = 300
 
 /** A long list of rows of one height: only those in sight exist. */
 export function VirtualList<Item>({
@@ -31,16 +33,21 @@ export function VirtualList<Item>({
     }
   }, [])
   const first = Math.max(0, Math.floor(window.top / rowHeight) - SPARE)
+  const made = useMemo(() => new Map<number, ComponentChildren>(), [items, rowHeight, row])
+  const rowAt = (item: Item, index: number): ComponentChildren => {
+    const known = made.get(index)
+    if (known !== undefined) return known
+    if (made.size >= KEPT) made.clear()
+    const fresh = row(item, { top: `${index * rowHeight}px`, height: `${rowHeight}px` })
+    made.set(index, fresh)
+    return fresh
+  }
   const last = Math.min(items.length, Math.ceil((window.top + window.height) / rowHeight) + SPARE)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
     <section class="virtual" ref={box} tabIndex={0} aria-label={label}>
       <div class="virtual-space" style={{ height: `${items.length * rowHeight}px` }}>
-        {items
-          .slice(first, last)
-          .map((item, index) =>
-            row(item, { top: `${(first + index) * rowHeight}px`, height: `${rowHeight}px` }),
-          )}
+        {items.slice(first, last).map((item, index) => rowAt(item, first + index))}
       </div>
     </section>
   )
