@@ -26,7 +26,11 @@ export default defineConfig({
         { name: 'package', test: /package\.json$/, priority: 5 },
         { name: 'core', test: /src[\\/]index\.ts$/, priority: 4 },
         { name: 'servers', test: /src[\\/](mcp|store)[\\/]index\.ts$/, priority: 3 },
-        { name: 'terminal', test: /src[\\/]cli[\\/](terminal|text|interrupt)\.ts$/, priority: 2 },
+        {
+          name: 'terminal',
+          test: /src[\\/]cli[\\/](terminal|text|interrupt|chat[\\/]provider-names)\.ts$/,
+          priority: 2,
+        },
         {
           name: 'commands',
           test: /src[\\/]cli[\\/](with-registry|mend-server|access-token)\.ts$/,

@@ -2,7 +2,9 @@
  * What does memory of past use give? Half of the queries of our own sets are past use, the other half are asked, and the
  * other way around, over several seeded splits: R@5 without memory and with at most one or three episodes per tool. Tools
  * without history are counted on their own, since memory must not bury them. In the dumps nearly every tool has a single
- * query, so that half of them say little of the other half: there, past use written by hand is replayed as well.
+ * query, so that half of them say little of the other half. There, 40 tools have three further requests, written by hand
+ * for other occasions (recall/past-requests.jsonl): all of them as past use, and half of each tool's requests, whoever
+ * wrote them, as past use of the other half.
  */
 import { mean } from '../src/cli/eval/figures.ts'
 import { toGroups } from '../src/cli/eval/load-case.ts'
@@ -19,6 +21,8 @@ import { printTable } from './report.ts'
 
 const EPISODES = [0, 1, 3]
 const SEEDS = [1, 2, 3, 4, 5]
+/** Splits by tool, which ask twice as many requests. */
+const TOOL_SPLITS = 2
 const SMOKE_QUERIES = 40
 
 type Query = LabelledCase['queries'][number]
@@ -38,6 +42,10 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
       `memory: ${labelled.name}, R@5 in % by episodes per tool, past use of 40 tools written by hand`,
     )
     printTable(await past.withHistory(await pastRequests()))
+    console.log(
+      `memory: ${labelled.name}, the same, half of each tool's requests as past use of the other half`,
+    )
+    printTable(await past.byTool(await pastRequests()))
   }
 }
 
@@ -75,6 +83,25 @@ class PastUse {
     for (const episodes of EPISODES) {
       const recall = new Recall()
       await this.#ask(this.#labelled.queries, past, episodes, recall)
+      rows.push({ episodes, ...recall.figures() })
+    }
+    return rows
+  }
+
+  /** The same for the queries and the history together, half of each tool's as past use, and the other way around. */
+  async byTool(
+    history: readonly { readonly query: string; readonly called: readonly string[] }[],
+  ): Promise<Record<string, string | number>[]> {
+    const others = history.map(({ query, called }, at) => ({ id: `past-${at}`, query, relevant: called }))
+    const all = [...this.#labelled.queries, ...others]
+    const rows: Record<string, string | number>[] = []
+    for (const episodes of EPISODES) {
+      const recall = new Recall()
+      for (const seed of SEEDS.slice(0, TOOL_SPLITS)) {
+        const { first, second, single } = halves(shuffle(all, seed))
+        await this.#ask([...second, ...single], first, episodes, recall)
+        await this.#ask([...first, ...single], second, episodes, recall)
+      }
       rows.push({ episodes, ...recall.figures() })
     }
     return rows
@@ -136,6 +163,21 @@ class Recall {
       'other tools': `${percent(this.#others)} (${this.#others.length})`,
     }
   }
+}
+
+/** Splits the queries of each tool in two; those of tools with one query are `single`. */
+function halves(queries: readonly Query[]): Record<'first' | 'second' | 'single', Query[]> {
+  const byTool = new Map<string, Query[]>()
+  for (const query of queries) {
+    const tool = query.relevant[0] ?? ''
+    byTool.set(tool, [...(byTool.get(tool) ?? []), query])
+  }
+  const split: Record<'first' | 'second' | 'single', Query[]> = { first: [], second: [], single: [] }
+  for (const group of byTool.values()) {
+    if (group.length === 1) split.single.push(...group)
+    else for (const [at, query] of group.entries()) split[at % 2 === 0 ? 'first' : 'second'].push(query)
+  }
+  return split
 }
 
 function shuffle<Item>(items: readonly Item[], seed: number): Item[] {

@@ -3,6 +3,7 @@
  * our lexical index and the whole search path around it, beside MiniSearch and Orama in the same run. The tools are
  * outside the repository, in ../shared/data; without them a catalogue of the same size is generated.
  */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { setFlagsFromString } from 'node:v8'
@@ -12,7 +13,8 @@ import MiniSearch from 'minisearch'
 import { CatalogueSearch } from '../src/search/catalogue-search.ts'
 import { parameterTexts } from '../src/search/lexical/listing-terms.ts'
 import { lexical } from '../src/search/lexical.ts'
-import { acceptEvery, parseQuery } from '../src/search/query/query.ts'
+import { parseQuery } from '../src/search/query/query.ts'
+import { acceptEvery } from '../src/search/searcher.ts'
 import type { JsonSchema, Listing } from '../src/tool.ts'
 
 const CATALOGUE = fileURLToPath(new URL('../../shared/data/catalog-toucan/tools.jsonl', import.meta.url))

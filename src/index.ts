@@ -92,17 +92,18 @@ export {
   type UsageMemoryOptions,
   usageMemory,
 } from './search/memory/usage-memory.ts'
-export { acceptEvery, parseQuery, type Query } from './search/query/query.ts'
+export { parseQuery, type Query } from './search/query/query.ts'
 export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'
-export type {
-  Lift,
-  Ranked,
-  Ranking,
-  RankOptions,
-  Searcher,
-  SearchIndex,
-  SearchMemory,
+export {
+  acceptEvery,
+  type Lift,
+  type Ranked,
+  type Ranking,
+  type RankOptions,
+  type Searcher,
+  type SearchIndex,
+  type SearchMemory,
 } from './search/searcher.ts'
 export type { SearcherName } from './search/searchers.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'

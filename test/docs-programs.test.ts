@@ -50,7 +50,7 @@ describe('the programs of', () => {
       expect(status).toBe(0)
       for (const printed of PRINTED[path] ?? []) expect(stdout).toMatch(printed)
     },
-    90_000,
+    180_000,
   )
 })
 
@@ -97,7 +97,7 @@ async function runPages(together: typeof pages): Promise<Output> {
   }))
   const child = spawn(process.execPath, [runner, JSON.stringify(list)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 80_000,
+    timeout: 160_000,
     env: {
       PATH: process.env.PATH,
       NO_COLOR: '1',

@@ -54,7 +54,7 @@ describe('a replica that has just started', () => {
 
   it('says why a server with unknown tools could not be started', async () => {
     const { call, servers } = await openEarly({ broken: MISSING }, {})
-    await vi.waitUntil(() => servers.status().some(({ state }) => state === 'failed'))
+    await vi.waitUntil(() => servers.status().some(({ state }) => state === 'failed'), { timeout: 10_000 })
     const result = await call('broken__add')
     expect(result.isError).toBe(true)
     expect(textOf(result)).toMatch(/server \\"broken\\" failed: .*to-be-found/)

@@ -6,6 +6,10 @@ export default mergeConfig(
   { ...config, test: { ...config.test, projects: undefined } },
   {
     resolve: { alias: [{ find: /^openai$/, replacement: process.env.NEWER_OPENAI ?? 'openai' }] },
-    test: { include: ['{src,test}/dialects/**/*.test.ts', 'test/agent/models.test.ts'] },
+    test: {
+      include: ['{src,test}/dialects/**/*.test.ts', '{src,test}/agent/**/models.test.ts'],
+      // One of them starts a program.
+      globalSetup: ['./test/bundle-programs.ts'],
+    },
   },
 )

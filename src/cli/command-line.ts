@@ -24,8 +24,11 @@ import { setupCommand } from './setup/command.ts'
 import { statsCommand } from './stats/command.ts'
 import { statusCommand } from './status/command.ts'
 import { stopCommand } from './stop/command.ts'
-import type { Terminal } from './terminal.ts'
+import { processTerminal, type Terminal } from './terminal.ts'
 import { tourCommand } from './tour/command.ts'
+
+// What a process needs, in one import.
+export { processTerminal }
 
 /** By name, in the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
 const COMMANDS = {

@@ -4,10 +4,7 @@ import { join } from 'node:path'
 
 keepCompiledCode()
 // Loaded only now: code that is loaded earlier is not kept.
-const [{ runCommandLine }, { processTerminal }] = await Promise.all([
-  import('./command-line.ts'),
-  import('./terminal.ts'),
-])
+const { processTerminal, runCommandLine } = await import('./command-line.ts')
 
 let isWritten = true
 // Neither a reader that closes the pipe early (`| head`) nor a full disk must crash the command: it still stops its servers.
@@ -28,8 +25,14 @@ process.exitCode = isWritten ? exitCode : 1
  * In the user's own folder: whoever can write to a shared one could have their code run here.
  */
 function keepCompiledCode(): void {
-  const { XDG_CACHE_HOME, LOCALAPPDATA, HOME } = process.env
-  const folder = XDG_CACHE_HOME || LOCALAPPDATA || (HOME && join(HOME, '.cache'))
   const enable: unknown = Reflect.get(module, 'enableCompileCache')
-  if (folder && typeof enable === 'function') enable(join(folder, 'toolcrib', 'compiled'))
+  const folder = cacheFolder(process.env)
+  if (folder !== undefined && typeof enable === 'function') enable(join(folder, 'compiled'))
+}
+
+/** As `cacheDirectory()` of the config, which is not loaded yet. */
+function cacheFolder({ XDG_CACHE_HOME, LOCALAPPDATA, HOME }: NodeJS.ProcessEnv): string | undefined {
+  if (XDG_CACHE_HOME) return join(XDG_CACHE_HOME, 'toolcrib')
+  if (LOCALAPPDATA) return join(LOCALAPPDATA, 'toolcrib', 'cache')
+  return HOME ? join(HOME, '.cache', 'toolcrib') : undefined
 }

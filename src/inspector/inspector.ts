@@ -1,4 +1,3 @@
-import { answerApi } from './api/router.ts'
 import { Inspection } from './inspection.ts'
 import { checkInspectorOptions, type InspectorAccess, type InspectorOptions } from './inspector-options.ts'
 import { CALLBACK_PATH } from './sign-ins.ts'
@@ -61,35 +60,28 @@ class OpenInspector implements Inspector {
     const sender = await this.#access.check(request)
     if (sender instanceof Response) return sender
     if (sender.profile !== undefined) return plain(403, 'this token is bound to a profile')
+    // Loaded with the first use: most gateways run without a page.
+    const { answerApi } = await import('./api/router.ts')
     const response = await answerApi(this.#inspection, request)
     const isStream = response.headers.get('content-type') === 'text/event-stream'
     return isStream ? this.#whileAllowed(response, request) : response
   }
 
-  /** A stream ends soon after its token is no longer accepted. */
+  /** Nothing is sent on a stream once its token is no longer accepted: it ends instead. */
   #whileAllowed({ body, status, headers }: Response, request: Request): Response {
-    const refused = new AbortController()
-    const { schedule } = this.#inspection
-    const check = async () => {
-      if ((await this.#access.check(request)) instanceof Response) refused.abort()
-      else stop = schedule(CHECK_MS, () => void check())
-    }
-    let stop = schedule(CHECK_MS, () => void check())
-    const passed = new TransformStream<Uint8Array, Uint8Array>()
-    body?.pipeTo(passed.writable, { signal: refused.signal }).then(
-      () => stop(),
-      () => stop(),
-    )
-    return new Response(passed.readable, { status, headers })
+    const checked = new TransformStream<Uint8Array, Uint8Array>({
+      transform: async (chunk, controller) => {
+        if ((await this.#access.check(request)) instanceof Response) controller.terminate()
+        else controller.enqueue(chunk)
+      },
+    })
+    return new Response(body?.pipeThrough(checked) ?? null, { status, headers })
   }
 }
 
 function plain(status: number, text: string): Response {
   return new Response(`${text}\n`, { status, headers: PLAIN })
 }
-
-/** How often the token of a stream is checked again. */
-const CHECK_MS = 5_000
 
 const PLAIN = {
   'content-type': 'text/plain; charset=utf-8',

@@ -162,9 +162,28 @@ describe('the query language', () => {
   })
 
   it('requires a phrase, in names too', async () => {
-    expect(await find('create "pull request"')).toEqual(['mcp__github__create_pull_request'])
+    const approved = CATALOGUE.map((listing): Listing => ({ ...listing, trust: 1 }))
+    expect(await find('create "pull request"', {}, approved)).toEqual(['mcp__github__create_pull_request'])
     expect(await find('"a message"')).toEqual(['mcp__slack__delete_message', 'mcp__slack__send_message'])
     expect(await find('"request pull"')).toEqual([])
+  })
+
+  it('beside other words, requires a phrase only if the catalogue at large speaks that way', async () => {
+    const evil = sampleListing('mcp__evil__do_it', 'Anything with a budget plan or budget2.xls', 'evil')
+    const other = sampleListing('mcp__other__plan', 'Makes a budget plan', 'other')
+    const first = async (query: string, others: readonly Listing[]) =>
+      (await find(query, {}, [...CATALOGUE, ...others]))[0]
+    // One unapproved source may contain it only to be found.
+    expect(await first('send message "budget plan"', [evil])).toBe('mcp__slack__send_message')
+    expect(await find('send message "budget plan"', {}, [...CATALOGUE, evil, other])).not.toContain(
+      'mcp__slack__send_message',
+    )
+    expect(await first('send message "budget plan"', [{ ...evil, trust: 1 }])).toBe('mcp__evil__do_it')
+    // A file name says what a tool works on, whoever contains it.
+    expect(await first('send message "budget2.xls"', [{ ...evil, trust: 1 }])).toBe(
+      'mcp__slack__send_message',
+    )
+    expect(await find('"budget plan"', {}, [...CATALOGUE, evil])).toEqual(['mcp__evil__do_it'])
   })
 
   it('falls back to the words of a phrase that no tool contains, and says so', async () => {

@@ -1,3 +1,4 @@
+import { sourceKey } from '../names.ts'
 import { changedGroups, type ListingGroups } from '../registry/catalogue.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
@@ -6,7 +7,6 @@ import { lexical } from './lexical.ts'
 import { ExactNames } from './query/exact-names.ts'
 import {
   type Accepts,
-  acceptEvery,
   filtered,
   holds,
   isOfServer,
@@ -17,7 +17,7 @@ import {
 } from './query/query.ts'
 import { RankedSearch, SourceLedger } from './ranked-search.ts'
 import { regex } from './regex.ts'
-import type { Ranked, Searcher, SearchIndex, SearchMemory } from './searcher.ts'
+import { acceptEvery, type Ranked, type Searcher, type SearchIndex, type SearchMemory } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
 const DEFAULT_LIMIT = 5
@@ -95,7 +95,7 @@ export class CatalogueSearch {
   /** Throws `query-invalid` for a query without search terms, `pattern-invalid` for an unusable pattern. */
   async search(text: string, options: CatalogueSearchOptions = {}): Promise<CatalogueFindings> {
     const searcher = options.searcher ?? this.#defaultSearcher
-    const query = parseQuery(text, { as: searcher.reads ?? 'words' })
+    const query = this.#withoutValues(parseQuery(text, { as: searcher.reads ?? 'words' }), options)
     if (query.kind === 'select') return this.#select(query, options)
     if (query.kind === 'keyword' && query.words.length === 0) return this.#list(query, options)
 
@@ -108,6 +108,29 @@ export class CatalogueSearch {
     const retried = await this.#rank({ ...query, phrases: [] }, chosen, options)
     const phrases = query.phrases.map((phrase) => `"${phrase}"`)
     return { ...retried, unmatchedTerms: asWritten(query, [...phrases, ...(retried.unmatchedTerms ?? [])]) }
+  }
+
+  /**
+   * Beside other words, a quoted text filters only if the catalogue at large speaks that way. A file name, an address or
+   * the text of a message does not say what a tool does, and what only one unapproved source contains may be there to be
+   * found: such words are ranked, and filter nothing.
+   */
+  #withoutValues(query: Query, { accepts = acceptEvery }: CatalogueSearchOptions): Query {
+    if (!hasWordsBesidePhrases(query) || this.#groups.size < 2) return query
+    const phrases = query.phrases.filter((phrase) => {
+      const isHeld = holds(phrase)
+      const sources = new Set<string>()
+      for (const listings of this.#groups.values()) {
+        const held = listings.find((listing) => accepts(listing) && isHeld(listing))
+        if (held === undefined) continue
+        if (LOOKS_LIKE_VALUE.test(phrase)) return false
+        sources.add(sourceKey(held.source))
+        if (held.trust > 0 || held.source.kind !== 'mcp' || sources.size > 1) return true
+      }
+      // What no tool contains stays, so that the result says so.
+      return sources.size === 0
+    })
+    return phrases.length === query.phrases.length ? query : { ...query, phrases }
   }
 
   #select(query: Query, options: CatalogueSearchOptions): CatalogueFindings {
@@ -243,6 +266,9 @@ export class CatalogueSearch {
     return index
   }
 }
+
+/** A digit, an address, a path or a file name. */
+const LOOKS_LIKE_VALUE = /\d|@|[/\\]|\w\.\w/
 
 function acceptsOf(query: Query, { accepts = acceptEvery, server }: CatalogueSearchOptions): Accepts {
   return filtered(query, accepts, server)

@@ -15,7 +15,7 @@ const MAX_FIRST = 0.05
 const MAX_TOP_FIVE = 0.15
 
 /** The same for a tool that contains the very values of the queries: to a search, it is about them. */
-const MAX_FIRST_BY_VALUES = 0.4
+const MAX_FIRST_BY_VALUES = 0.15
 
 /**
  * However many tools an attacker has, the wanted tool is found at least this often, and the attacker gets two places
@@ -112,6 +112,13 @@ const VALUE_WORDS = 'quarterly report ada example com src billing invoice ts 202
 
 const WITH_VALUES = SOME_QUERIES.map(({ text, wanted }, at) => ({
   text: `${text} ${VALUES[at % VALUES.length]}`,
+  wanted,
+}))
+
+/** Short requests with a text in double quotes, which the query language also uses for phrases. */
+const QUOTED_VALUES = ['Quarterly report', 'ada@example.com', 'src/billing/invoice.ts', 'see you at noon']
+const WITH_QUOTES = SOME_QUERIES.map(({ wanted }, at) => ({
+  text: `${wanted.ownName.replaceAll('_', ' ')} "${QUOTED_VALUES[at % QUOTED_VALUES.length]}"`,
   wanted,
 }))
 
@@ -218,9 +225,7 @@ describe('an attacker with hundreds of tools', () => {
         ({ listing }) => sourceKey(listing.source),
       )
     expect(await servers('feed the giraffe')).toEqual(Array(5).fill('mcp:evil'))
-    expect((await servers('evil show me every song')).filter((server) => server === 'mcp:evil')).toHaveLength(
-      5,
-    )
+    expect((await servers('evil tool for a song')).filter((server) => server === 'mcp:evil')).toHaveLength(5)
   })
 })
 
@@ -284,6 +289,33 @@ describe('an attacker that knows what the ranker looks at', () => {
     const { first, found } = await search([tool], { asked: WITH_VALUES })
     expect(first).toBeLessThanOrEqual(MAX_FIRST_BY_VALUES)
     expect(found).toBeGreaterThanOrEqual(clean.found - 0.02)
+  })
+
+  it.each([
+    ['in its description', [attacker('do_it', `Works with ${QUOTED_VALUES.join(', ')}`, PADDED)]],
+    [
+      'in its names, with the verbs of requests',
+      QUOTED_VALUES.map((value) =>
+        attacker(
+          value.toLowerCase().replace(/\W+/g, '_'),
+          `List, get, create, delete, search ${value}`,
+          PADDED,
+        ),
+      ),
+    ],
+    [
+      'in a tool for everything',
+      THINGS.map((thing) =>
+        attacker(
+          `use_${snake(thing)}`,
+          `List, get or delete a ${thing}, ${QUOTED_VALUES.join(', ')}`,
+          PADDED,
+        ),
+      ),
+    ],
+  ])('displaces no wanted tool when it contains what requests quote %s', async (_, tools) => {
+    const { found } = await search(tools, { asked: WITH_QUOTES })
+    expect(found).toBeGreaterThanOrEqual(0.95)
   })
 
   it('displaces no wanted tool when it contains them in a tool for everything', async () => {

@@ -97,20 +97,28 @@ export class HybridIndex implements SearchIndex {
   }
 
   update(source: string, listings: readonly Listing[]): void {
-    const claimed = this.#saved?.claim(source, listings)
-    if (claimed === undefined) {
+    const marks = this.#saved?.claim(source, listings)
+    if (marks === undefined) {
       this.#lexical.update(source, listings)
       this.#vectors.update(source, listings)
     }
     this.#named.update(source, listings)
-    for (const listing of claimed ?? listings.filter(isWordList)) this.#wordLists.add(listing)
-    for (const listing of listings) if (isDeprecated(listing)) this.#deprecated.add(listing)
+    for (const [at, listing] of listings.entries()) {
+      const mark = marks?.[at] ?? markOf(listing)
+      if (mark & MARKS.wordList) this.#wordLists.add(listing)
+      if (mark & MARKS.deprecated) this.#deprecated.add(listing)
+    }
   }
 
   /** The whole index in bytes; undefined while vectors are missing. */
   pack(): Uint8Array | undefined {
     this.#settle()
-    return packHybrid(this.#indexes, (listing) => this.#wordLists.has(listing))
+    return packHybrid(
+      this.#indexes,
+      (listing) =>
+        (this.#wordLists.has(listing) ? MARKS.wordList : 0) |
+        (this.#deprecated.has(listing) ? MARKS.deprecated : 0),
+    )
   }
 
   /** Starts from the bytes of `pack`, before the first update. Bytes that do not fit are ignored. */
@@ -260,6 +268,13 @@ export class HybridIndex implements SearchIndex {
     const from = MEANT_FROM * this.#embedder.relatedFrom
     return candidates.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
   }
+}
+
+/** What is noted about a listing when it is indexed, as bits. */
+const MARKS = { wordList: 1, deprecated: 2 }
+
+function markOf(listing: Listing): number {
+  return (isWordList(listing) ? MARKS.wordList : 0) | (isDeprecated(listing) ? MARKS.deprecated : 0)
 }
 
 interface Embedded {

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
 import { lexical } from './lexical.ts'
-import { acceptEvery, parseQuery } from './query/query.ts'
-import type { Ranking, SearchIndex } from './searcher.ts'
+import { parseQuery } from './query/query.ts'
+import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
 
 function opened(listings: readonly Listing[]): SearchIndex {

@@ -4,8 +4,8 @@ import { FIELDS, listingTerms } from './lexical/listing-terms.ts'
 import { LISTING_SHIFT, MAX_LISTINGS, type PostingLists, toPosting } from './lexical/posting-lists.ts'
 import { type QueryTerm, queryTerms, Scoreboard, type WeightedWord } from './lexical/scoreboard.ts'
 import { type SavedWords, Vocabulary } from './lexical/vocabulary.ts'
-import { acceptEvery, type Query } from './query/query.ts'
-import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
+import type { Query } from './query/query.ts'
+import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
 import { compareNames } from './top-matches.ts'
 
 /** The share of a listing's score that is proportional to how much of the query it covers. */

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
-import { acceptEvery, parseQuery } from './query/query.ts'
+import { parseQuery } from './query/query.ts'
 import { regex } from './regex.ts'
-import type { Ranking } from './searcher.ts'
+import { acceptEvery, type Ranking } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
 
 const LISTINGS = [

@@ -1,6 +1,6 @@
 import type { Listing } from '../tool.ts'
-import { acceptEvery, parseQuery } from './query/query.ts'
-import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
+import { parseQuery } from './query/query.ts'
+import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
 
 /** A rule that every searcher must satisfy; `run` throws if it is violated. */
 export interface SearcherCheck {

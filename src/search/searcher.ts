@@ -56,6 +56,11 @@ export interface Lift {
   readonly lift: number
 }
 
+/** Accepts every listing. */
+export function acceptEvery(): boolean {
+  return true
+}
+
 /** What an index found. */
 export interface Ranking {
   readonly total: number

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { acceptEvery, parseQuery } from './query/query.ts'
-import type { Ranking, SearchIndex } from './searcher.ts'
+import { parseQuery } from './query/query.ts'
+import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing, searcherContract } from './searcher-contract.ts'
 import { semantic } from './semantic.ts'
 import type { Embedder } from './vectors/embedder.ts'

@@ -1,6 +1,6 @@
 import type { Listing } from '../tool.ts'
-import { acceptEvery, type Query } from './query/query.ts'
-import type { Ranked, Ranking, RankOptions, SearchIndex } from './searcher.ts'
+import type { Query } from './query/query.ts'
+import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
 import { topMatches } from './top-matches.ts'
 import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts'
 import { type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'

@@ -11,9 +11,8 @@ import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import type { CatalogueSearch } from './catalogue-search.ts'
 import { ExactNames } from './query/exact-names.ts'
-import { acceptEvery } from './query/query.ts'
 import type { SearchOptions, SearchResult } from './search-result.ts'
-import type { Lift, Searcher, SearchMemory } from './searcher.ts'
+import { acceptEvery, type Lift, type Searcher, type SearchMemory } from './searcher.ts'
 import { SEARCHERS, type SearcherName } from './searchers.ts'
 
 export interface ToolFinderOptions {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
-import { acceptEvery, parseQuery } from './query/query.ts'
+import { parseQuery } from './query/query.ts'
+import { acceptEvery } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
 import { weighted } from './weighted.ts'
 

@@ -130,9 +130,10 @@ export class FirstRequest {
   takeServerChanges(view: View): { readonly joined: readonly string[]; readonly left: readonly string[] } {
     const servers = view.serverNames()
     const joined = servers.filter((server) => !this.#toldServers.has(server))
-    const left = [...this.#toldServers].filter((server) => !servers.includes(server))
+    const present = new Set(servers)
+    const left = [...this.#toldServers].filter((server) => !present.has(server))
     if (joined.length + left.length > 0) this.#changes++
-    this.#toldServers = new Set(servers)
+    this.#toldServers = present
     return { joined, left }
   }
 

@@ -375,7 +375,7 @@ class Resource {
       method: string
       params?: { name?: string; protocolVersion?: string }
     }
-    const isGreeting = method === 'initialize' || method.startsWith('notifications/')
+    const isGreeting = /^(?:server\/discover|initialize|notifications\/.*)$/.test(method)
     const granted = this.issuer.scopesOf(request.headers.authorization?.replace('Bearer ', '') ?? '')
     const scopes = granted ?? (this.#greetsAnybody && isGreeting ? [] : undefined)
     if (!scopes) return this.#refuse(response, 401, 'scope="read"')

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ToolcribError } from 'toolcrib'
-import { type DiffLine, ServersFile } from 'toolcrib/clients'
+import type { DiffLine, ServersFile } from 'toolcrib/clients'
 import {
   type Approval,
   approveChanges,
@@ -75,7 +75,7 @@ export class EditableConfig {
   /** The servers that are in the files and disabled. */
   async disabled(): Promise<readonly string[]> {
     const { files } = (await this.found()).config
-    const opened = await Promise.all(files.map((file) => ServersFile.open(file).catch(() => undefined)))
+    const opened = await Promise.all(files.map((file) => openFile(file).catch(() => undefined)))
     const all = opened.flatMap((file) => [...(file?.servers() ?? [])])
     return [...new Set(all.filter(([, { disabled }]) => disabled === true).map(([name]) => name))]
   }
@@ -153,7 +153,7 @@ export class EditableConfig {
 
   async #edited(edit: ServerEdit): Promise<ServersFile> {
     const { server } = edit
-    const file = await ServersFile.open(await this.#fileOf(server))
+    const file = await openFile(await this.#fileOf(server))
     const known = file.servers().get(server)
     if (edit.kind === 'add') {
       if (known)
@@ -197,6 +197,12 @@ export class EditableConfig {
     this.#turn = done.catch(() => {})
     return done
   }
+}
+
+/** Loaded with the first use: it reads the files of all clients, which most gateways never do. */
+async function openFile(path: string): Promise<ServersFile> {
+  const { ServersFile } = await import('toolcrib/clients')
+  return ServersFile.open(path)
 }
 
 function toDraft({ path, before, text, diff }: ServersFile): ConfigDraft {

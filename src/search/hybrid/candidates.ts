@@ -1,8 +1,7 @@
 import type { Listing } from '../../tool.ts'
 import type { LexicalIndex, WordScan } from '../lexical.ts'
-import { acceptEvery } from '../query/query.ts'
 import type { Request } from '../query/request.ts'
-import type { RankOptions } from '../searcher.ts'
+import { acceptEvery, type RankOptions } from '../searcher.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import {
   type Candidate,

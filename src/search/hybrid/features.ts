@@ -78,7 +78,7 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
     const score = scan.score(number)
     const words = (agreement * score) / topScore
     let partWords = parts.length === 0 ? words : 0
-    let partMeaning = parts.length === 0 ? similarity : 0
+    let partMeaning = parts.length === 0 ? (similarity + plainSimilarity) / 2 : 0
     let partPlace = 0
     let part: string | undefined
     let partFit = 0
@@ -167,11 +167,14 @@ const NO_FEATURES: Features = {
   server: 0,
 }
 
-/** Words count in full from this share of the nearest similarity: a tool's words may be chosen only to be found. */
+/**
+ * Words count in full from this share of the nearest similarity, and ever less below it: a tool's words may be
+ * chosen only to be found.
+ */
 const WORDS_AGREE_FROM = 0.85
 
 function agreementOf(meaning: number): number {
-  return Math.min(1, Math.max(0, meaning / WORDS_AGREE_FROM))
+  return Math.min(1, Math.max(0, meaning / WORDS_AGREE_FROM)) ** 1.5
 }
 
 /** 0 for a request of up to four words besides stop words, 1 from sixteen on. */

@@ -1,6 +1,6 @@
 /** What the ranker knows about a candidate. Each feature is about 0 to 1. */
 export interface Features {
-  /** The share of the request's words that it contains, weighted by rarity; words of values count half. */
+  /** The share of the request's words that it contains, weighted by rarity; words of values count a quarter. */
   readonly coverage: number
   /**
    * Score by words relative to the best, in a long request; 0 in one of up to four words. The vector of a long text is
@@ -11,7 +11,7 @@ export interface Features {
   readonly partWords: number
   /** Cosine to the request without its values, relative to the best. */
   readonly plainMeaning: number
-  /** Cosine to the part of the request that it matches best. */
+  /** Cosine to the part of the request that it matches best; in a request for one thing, the mean of those with and without values. */
   readonly partMeaning: number
   /**
    * One divided by its place among the matches of the part of the request where it comes first: of several things asked

@@ -13,12 +13,12 @@ export interface HybridIndexes {
 }
 
 /**
- * Bytes from which `SavedHybrid.open` restores both indexes, and which listings are marked; undefined while vectors are
- * missing.
+ * Bytes from which `SavedHybrid.open` restores both indexes and the mark of each listing, a byte; undefined while vectors
+ * are missing.
  */
 export function packHybrid(
   { embedder, lexical, vectors }: HybridIndexes,
-  isMarked: (listing: Listing) => boolean,
+  markOf: (listing: Listing) => number,
 ): Uint8Array | undefined {
   const { sources, words } = lexical.pack()
   const listings = sources.flatMap(([, held]) => held)
@@ -37,7 +37,7 @@ export function packHybrid(
     scales: bytesOf(packed.scales),
     sketches: bytesOf(packed.sketches),
     keys: bytesOf(packed.keys),
-    marks: Uint8Array.from(listings, (listing) => (isMarked(listing) ? 1 : 0)),
+    marks: Uint8Array.from(listings, markOf),
   })
 }
 
@@ -94,8 +94,8 @@ export class SavedHybrid {
     })
   }
 
-  /** The marked ones if the listings of a source are indexed now. Each source is claimed at most once. */
-  claim(source: string, listings: readonly Listing[]): readonly Listing[] | undefined {
+  /** The marks of a source's listings if they are indexed now. Each source is claimed at most once. */
+  claim(source: string, listings: readonly Listing[]): Uint8Array | undefined {
     const saved = this.#sources.get(source)
     if (saved === undefined || saved.count !== listings.length) return undefined
     const { lexical, vectors } = this.#indexes
@@ -105,7 +105,7 @@ export class SavedHybrid {
     this.#sources.delete(source)
     lexical.claim(source, listings, saved.first)
     vectors.claim(source, listings, saved.first)
-    return listings.filter((_, at) => this.#marks[saved.first + at] === 1)
+    return this.#marks.subarray(saved.first, saved.first + saved.count)
   }
 
   /** Drops what nobody claimed. */

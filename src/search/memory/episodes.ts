@@ -45,12 +45,15 @@ export interface MemoryLimits {
 /** Requests less similar than this have nothing to do with each other. */
 const SIMILAR_FROM = 0.45
 
-/** The lift per cosine above `LIFT_FROM`, on the scale of `Ranked.fit`. */
-const LIFT = 0.16
+/**
+ * The lift on the scale of `Ranked.fit`, times the square of the cosine above `LIFT_FROM`: a request in nearly the same
+ * words says a lot, one that merely shares a topic hardly anything.
+ */
+const LIFT = 0.43
 const LIFT_FROM = 0.3
 
 /** No lift is larger: a tool that fits better by more than this stays ahead of any that was popular. */
-export const MAX_LIFT = LIFT * (1 - LIFT_FROM)
+export const MAX_LIFT = 0.112
 
 /** Further tools are not lifted by one search, so that past use never fills an answer. */
 export const MAX_LIFTED = 3
@@ -107,7 +110,7 @@ export function liftsOf(
     const similarity = cosine(request, vector)
     if (similarity < SIMILAR_FROM) continue
     const strength = 1 - 4 ** -weightAt(episode, halfLifeMs, now)
-    const lift = Math.min(MAX_LIFT, LIFT * (similarity - LIFT_FROM) * strength)
+    const lift = strength * Math.min(MAX_LIFT, LIFT * (similarity - LIFT_FROM) ** 2)
     best.set(episode.tool, Math.max(best.get(episode.tool) ?? 0, lift))
   }
   const lifts = Array.from(best, ([id, lift]) => ({ id, lift }))

@@ -188,11 +188,6 @@ function isWord(token: string): boolean {
 /** Whether a listing may be found. */
 export type Accepts = (listing: Listing) => boolean
 
-/** Accepts every listing. */
-export function acceptEvery(): boolean {
-  return true
-}
-
 /** Adds the filters of a query to `accepts`; returns `accepts` itself if there are none. */
 export function filtered(query: Query, accepts: Accepts, server?: string): Accepts {
   const filters: Accepts[] = []

@@ -8,7 +8,7 @@ import type { Query } from './query.ts'
  * The weight of a word inside a value (a quotation, a path, an address): it says what a tool works on, not what the
  * tool does, and in a large catalogue some tool is always about it.
  */
-const VALUE_WEIGHT = 0.5
+const VALUE_WEIGHT = 0.25
 
 /** The weight of a tool word that an everyday phrase of the request means. */
 const EVERYDAY_WEIGHT = 0.5
@@ -79,11 +79,14 @@ function weighWord(
 const VALUE =
   /(?<![\p{L}\p{N}])'([^']{1,80})'(?!\p{L})|["“”„]([^"“”„]{1,80})["“”„]|`([^`]{1,80})`|<([^<>]{1,60})>|(\bhttps?:\S+)|([\w.+-]+@[\w.-]+)|([\w-]+(?:[./\\][\w-]+)+)|(#?\b\d[\d.,:-]*\b)/gu
 
-/** The words inside the values of a request, in lower case. */
+/** The words that a request contains only inside values, in lower case: "the disk <disk name>" is about a disk. */
 function valueWords(text: string): ReadonlySet<string> {
   const found = new Set<string>()
-  for (const match of text.slice(0, MAX_CHARACTERS).matchAll(VALUE))
+  const outside = text.slice(0, MAX_CHARACTERS).replace(VALUE, (...match) => {
     for (const word of wordsOf(match.slice(1).find(Boolean) ?? '')) found.add(word)
+    return ' '
+  })
+  for (const word of wordsOf(outside)) found.delete(word)
   return found
 }
 
