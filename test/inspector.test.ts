@@ -61,8 +61,9 @@ const CLIENT = {
 const aliasOf = (id: string) => createHash('sha256').update(id).digest('hex').slice(0, 8)
 
 const atOnce: InspectorOptions['schedule'] = (_delayMs, fire) => {
-  queueMicrotask(fire)
-  return () => {}
+  // Not in a microtask: what schedules itself again would let nothing else run.
+  const immediate = setImmediate(fire)
+  return () => clearImmediate(immediate)
 }
 
 /** A conversation of one search that finds, one that does not, and one call. */
