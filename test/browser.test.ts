@@ -82,7 +82,7 @@ describe('the core outside Node', () => {
   })
 
   it('loads little before its first search', async () => {
-    expect(await bytesAtStart('ToolRegistry')).toBeLessThan(176_000)
+    expect(await bytesAtStart('ToolRegistry')).toBeLessThan(160_000)
   })
 
   it('runs an agent and a sub-agent with what a browser has', async () => {

@@ -1,5 +1,6 @@
 import type { Attachment } from '../capability.ts'
 import type { Emit } from '../events.ts'
+import type { SchemaCache } from '../schema/check-arguments.ts'
 import type { Mask } from '../secrets/mask.ts'
 import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'
@@ -12,6 +13,7 @@ export interface Batch {
   readonly scope: CallScope
   readonly settings: CallSettings
   readonly state: CallState
+  readonly schemas: SchemaCache
   readonly sessionId: string
   readonly turnCount: number
   readonly isDryRun: boolean

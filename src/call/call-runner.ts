@@ -67,7 +67,9 @@ export class CallRunner {
   async #run(calls: readonly ToolCall[], context: CallContext, scope: CallScope): Promise<CallResult[]> {
     const budgetChars = context.resultBudgetChars ?? this.#settings.resultBudgetChars
     if (this.#state.needsTracing) await this.#state.loadTracing()
-    const batch = this.#openBatch(context, scope, fairShare(budgetChars, calls.length))
+    const schemas = this.#state.schemas ?? (await this.#state.loadSchemas())
+    const shareChars = fairShare(budgetChars, calls.length)
+    const batch = this.#openBatch(context, scope, { shareChars, schemas })
     try {
       const opened = calls.map((call) => openCall(call, batch))
       const uses = opened.flatMap(({ target, isUse }) => (isUse && target ? [target] : []))
@@ -84,7 +86,7 @@ export class CallRunner {
     }
   }
 
-  #openBatch(context: CallContext, scope: CallScope, shareChars: number): Batch {
+  #openBatch(context: CallContext, scope: CallScope, parts: Pick<Batch, 'shareChars' | 'schemas'>): Batch {
     const { maxParallel } = context
     const settings = scope.canReadResults ? this.#settings : this.#settingsWithoutSpill
     const timeoutMs = context.timeoutMs ?? settings.timeoutMs
@@ -103,7 +105,7 @@ export class CallRunner {
       executeInstead: context.execute,
       abort: new BatchAbort(context.signal),
       slots: maxParallel === undefined ? undefined : new Slots(maxParallel),
-      shareChars,
+      ...parts,
       mask: this.#mask,
       emit: settings.emit,
     }

@@ -1,5 +1,5 @@
 import { copyJson, isRecord } from '../json.ts'
-import { SchemaCache } from '../schema/check-arguments.ts'
+import type { SchemaCache } from '../schema/check-arguments.ts'
 import { type Schedule, scheduleWithTimers } from '../time.ts'
 import type { ToolResult } from '../tool.ts'
 import type { Slots } from './slots.ts'
@@ -16,16 +16,28 @@ export interface CallStateOptions {
 export class CallState {
   readonly now: () => number
   readonly schedule: Schedule
-  readonly schemas = new SchemaCache()
   readonly identicalCalls = new IdenticalCalls()
   readonly results = new ResultCache()
   /** Slots per registration, for tools with `maxConcurrent`. */
   readonly slots = new WeakMap<object, Slots>()
+  #schemas: SchemaCache | undefined
   #traceCall: typeof traceCall | undefined
 
   constructor({ now, schedule = scheduleWithTimers }: CallStateOptions) {
     this.now = steady(now)
     this.schedule = schedule
+  }
+
+  /** Checks arguments; undefined until `loadSchemas()` is done. */
+  get schemas(): SchemaCache | undefined {
+    return this.#schemas
+  }
+
+  /** Loads what checks arguments, which no program needs before its first call. */
+  async loadSchemas(): Promise<SchemaCache> {
+    const { SchemaCache } = await import('../schema/check-arguments.ts')
+    this.#schemas ??= new SchemaCache()
+    return this.#schemas
   }
 
   /** Runs a call within a span; undefined until the host traces and `loadTracing()` is done. */

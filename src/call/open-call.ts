@@ -1,4 +1,5 @@
-import { type CheckedArguments, checkArguments, readArguments } from '../schema/check-arguments.ts'
+import type { CheckedArguments } from '../schema/check-arguments.ts'
+import { readArguments } from '../schema/read-arguments.ts'
 import { maskArguments } from '../secrets/mask-arguments.ts'
 import type { ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
@@ -116,10 +117,11 @@ export function checkCall(
   call: ToolCall,
   batch: Batch,
 ): CheckedArguments {
-  const schema = batch.state.schemas.compile(entry.definition.parameters, (faults) =>
-    partFailed('schema', faults.join('; '), { toolCallId: call.toolCallId, toolName: entry.name }, batch),
-  )
-  return checkArguments(schema, args, batch.mask)
+  return batch.schemas.check(entry.definition.parameters, args, {
+    onFaults: (faults) =>
+      partFailed('schema', faults.join('; '), { toolCallId: call.toolCallId, toolName: entry.name }, batch),
+    mask: batch.mask,
+  })
 }
 
 export function invalidArguments({ entry }: CallTarget, faults: string, withSchema: boolean): ToolResult {

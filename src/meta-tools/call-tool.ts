@@ -1,5 +1,5 @@
 import { isRecord } from '../json.ts'
-import { readArguments } from '../schema/check-arguments.ts'
+import { readArguments } from '../schema/read-arguments.ts'
 import { clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import { inputInvalid } from './answer.ts'

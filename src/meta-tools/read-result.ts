@@ -1,4 +1,3 @@
-import { type BoundedPattern, compilePattern, WorkBudget } from '../bounded-pattern.ts'
 import type { Spill } from '../call/spill.ts'
 import { describeError } from '../errors.ts'
 import { clamp } from '../text.ts'
@@ -87,15 +86,15 @@ function nextBoundary(text: string, start: number): number {
   return Math.min(text.length, boundary(text, start + 1) === start ? start + 2 : start + 1)
 }
 
-function findLines(
+async function findLines(
   text: string,
   { handle, offset, limit }: Input,
   pattern: string,
   maxChars: number,
-): ToolResult {
+): Promise<ToolResult> {
   let matches: readonly { readonly line: number; readonly text: string }[]
   try {
-    matches = matchingLines(text, compilePattern(pattern))
+    matches = await matchingLines(text, pattern)
   } catch (thrown) {
     return inputInvalid(`pattern: ${describeError(thrown)}; correct it, or search for plain words`)
   }
@@ -120,8 +119,10 @@ function findLines(
   })
 }
 
-/** Throws `pattern-invalid` when the pattern costs too much on this text. */
-function matchingLines(text: string, pattern: BoundedPattern): { line: number; text: string }[] {
+/** Rejects with `pattern-invalid` for a pattern that cannot be used, or costs too much on this text. */
+async function matchingLines(text: string, source: string): Promise<{ line: number; text: string }[]> {
+  const { compilePattern, WorkBudget } = await import('../bounded-pattern.ts')
+  const pattern = compilePattern(source)
   const budget = new WorkBudget()
   return text
     .split('\n')

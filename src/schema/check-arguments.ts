@@ -7,6 +7,7 @@ import { coerce } from './coerce.ts'
 import { describeFaults, type Fault, FaultList } from './describe-faults.ts'
 import { Evaluation, TooMuchWork } from './evaluation.ts'
 import { type PreparedSchema, prepareSchema, type SchemaPart } from './prepare-schema.ts'
+import { readArguments } from './read-arguments.ts'
 
 /** Valid arguments, in a copy that the tool may change, or the error. */
 export type CheckedArguments =
@@ -27,6 +28,18 @@ export class SchemaCache {
     const faults = compiled.unusable === undefined ? compiled.faults : [compiled.unusable]
     if (faults.length > 0) onFaults(faults)
     return compiled
+  }
+
+  /** Validates arguments, as `checkArguments` does, against a schema that is compiled once. */
+  check(
+    schema: JsonSchema,
+    given: unknown,
+    {
+      onFaults,
+      mask,
+    }: { readonly onFaults: (faults: readonly string[]) => void; readonly mask?: Mask | undefined },
+  ): CheckedArguments {
+    return checkArguments(this.compile(schema, onFaults), given, mask)
   }
 }
 
@@ -73,18 +86,6 @@ export function checkOutput(schema: CompiledSchema, structured: unknown): Checke
   const verdict = schema.validate(structured)
   if (verdict.kind !== 'invalid') return verdict
   return { kind: 'invalid', error: describeFaults(schema.faultsOf(structured)) }
-}
-
-/** Reads arguments leniently: absent ones are `{}`, and JSON in a string is parsed. */
-export function readArguments(given: unknown): unknown {
-  if (given === undefined || given === null) return {}
-  if (typeof given !== 'string') return given
-  if (given.trim() === '') return {}
-  try {
-    return JSON.parse(given)
-  } catch {
-    return given
-  }
 }
 
 function tooMuch(reason: string): CheckedArguments {

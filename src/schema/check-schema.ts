@@ -1,6 +1,6 @@
 import { ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import { LISTS, MAPS, SCHEMAS, SHAPES, TYPES } from './prepare-schema.ts'
+import { LISTS, MAPS, SCHEMAS, SHAPES, TYPES } from './keywords.ts'
 
 /**
  * Throws `config-invalid` for a schema with a malformed keyword, such as an unknown `type`. A validator ignores such a

@@ -1,4 +1,5 @@
 import { isRecord } from '../json.ts'
+import { MAX_ADDRESS_CHARS } from './keywords.ts'
 import { isRef, type SchemaNode, type SchemaPart } from './prepare-schema.ts'
 
 export interface ResolvedRefs {
@@ -10,8 +11,6 @@ export interface ResolvedRefs {
 /** Base URI of schemas without an `$id`. Nothing is ever fetched. */
 const HOME = 'https://schema.invalid/'
 const MAX_TOLD = 5
-/** Longer than any real `$id` or `$ref`; each reference is resolved against its schema's address. */
-export const MAX_ADDRESS_CHARS = 2_000
 
 /**
  * Finds the target of each `$ref` in a prepared schema: a JSON pointer, an `$anchor` or an `$id` within the schema
