@@ -57,7 +57,9 @@ function offsetOf(root: Node, keys: readonly string[]): number {
   let node: Node | undefined = root
   let offset = root.offset
   for (const wanted of keys) {
-    const property: Node | undefined = node?.children?.find((child) => child.children?.[0]?.value === wanted)
+    const property: Node | undefined = node?.children?.find(
+      ({ type, children }) => type === 'property' && children?.[0]?.value === wanted,
+    )
     if (!property) return offset
     offset = property.offset
     node = property.children?.[1]
