@@ -12,6 +12,8 @@ import { type Backing, SimReplica, STORE_FOLDER } from './sim-replica.ts'
 import { Deeds, TOPICS } from './sim-server.ts'
 import { Violation, World } from './world.ts'
 
+await new ToolRegistry().executeParallel([], { sessionId: 'warm-up' })
+
 export interface SeedReport {
   readonly seed: number
   readonly steps: number

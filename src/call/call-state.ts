@@ -12,6 +12,9 @@ export interface CallStateOptions {
   readonly schedule?: Schedule
 }
 
+/** Imported once for all registries: another import of the same module still takes its time. */
+let checker: Promise<typeof import('../schema/check-arguments.ts')> | undefined
+
 /** What a runner remembers across batches. All of it is bounded. */
 export class CallState {
   readonly now: () => number
@@ -35,7 +38,11 @@ export class CallState {
 
   /** Loads what checks arguments, which no program needs before its first call. */
   async loadSchemas(): Promise<SchemaCache> {
-    const { SchemaCache } = await import('../schema/check-arguments.ts')
+    checker ??= import('../schema/check-arguments.ts').catch((error: unknown) => {
+      checker = undefined
+      throw error
+    })
+    const { SchemaCache } = await checker
     this.#schemas ??= new SchemaCache()
     return this.#schemas
   }
