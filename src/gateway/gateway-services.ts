@@ -171,6 +171,7 @@ export class GatewayServices {
     })
     await Promise.race([this.load.idle(), timeUp])
     stop()
+    this.modernCalls.giveUp()
     // The last results are known, and written in the steps that follow.
     for (let step = 0; step < 3; step++) await new Promise((resolve) => setImmediate(resolve))
   }

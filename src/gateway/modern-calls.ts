@@ -12,7 +12,17 @@ const OVERLOADED = -32_000
 const CALL_LOST = -32_603
 const LOST =
   'the call ended while it waited for this answer, because the gateway was restarted; call again without requestState'
+const STOPPING = 'the gateway stopped before this call ended; whether it ran is unknown'
 const GATHER_MS = 10
+
+/** A request of a modern client. */
+interface ModernCall {
+  readonly params: Json
+  readonly request: ModernRequest
+  readonly principal: string
+  /** Who may continue it. */
+  readonly boundTo: string
+}
 
 /** Runs the requests of modern clients that servers may ask something about, and keeps those that wait for an answer. */
 export class ModernCalls {
@@ -23,6 +33,8 @@ export class ModernCalls {
   readonly #newId: () => string
   readonly #replicas: () => Replicas | undefined
   readonly #parked = new Map<string, { readonly call: PendingCall; readonly stopTimer: () => void }>()
+  /** Rejects each request that is under way. */
+  readonly #underWay = new Set<(error: RpcError) => void>()
 
   constructor(
     states: RequestStates,
@@ -43,16 +55,17 @@ export class ModernCalls {
     return this.#parked.size
   }
 
-  /** Answers a request with its result, or with what a server asks first. */
-  async run(
-    call: {
-      readonly params: Json
-      readonly request: ModernRequest
-      readonly principal: string
-      readonly boundTo: string
-    },
-    work: (params: Json, line: ClientLine) => Promise<Json>,
-  ): Promise<Json> {
+  /** Answers a request with its result, or with what a server asks first; with an error when the gateway stops before. */
+  run(call: ModernCall, work: (params: Json, line: ClientLine) => Promise<Json>): Promise<Json> {
+    return new Promise((resolve, reject) => {
+      this.#underWay.add(reject)
+      this.#run(call, work)
+        .then(resolve, reject)
+        .finally(() => this.#underWay.delete(reject))
+    })
+  }
+
+  async #run(call: ModernCall, work: (params: Json, line: ClientLine) => Promise<Json>): Promise<Json> {
     const { params, request, principal, boundTo } = call
     const { inputResponses } = request
     const { parked, elsewhere, ...sent } = await this.#open(request.requestState, boundTo)
@@ -89,6 +102,11 @@ export class ModernCalls {
     const { requestState } = result
     const content = requestState === undefined ? {} : { requestState }
     return { ...result, requestState: await this.#states.seal(content, boundTo) }
+  }
+
+  /** Answers the requests that are still under way: this gateway stops without their results. */
+  giveUp(): void {
+    for (const reject of this.#underWay) reject(new RpcError(CALL_LOST, STOPPING, { retry: true }))
   }
 
   close(): void {
