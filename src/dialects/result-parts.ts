@@ -7,8 +7,8 @@ export type ResultPart =
   | { readonly kind: 'media'; readonly mimeType: string; readonly data: string }
 
 /**
- * Splits a result into parts: its text, then its media. Media that the provider cannot show, would reject, or takes no
- * more of are mentioned in the text: one rejected picture would fail every later request.
+ * Splits a result into parts: its text, then its media. Media that the provider cannot show or would
+ * reject are mentioned in the text: one rejected picture would fail every later request.
  */
 export function resultParts(
   result: ToolResult,

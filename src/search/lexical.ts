@@ -133,7 +133,7 @@ export class LexicalIndex implements SearchIndex {
     const isGone = new Uint8Array(this.#listings.length)
     for (const number of numbers) isGone[number] = 1
     this.#vocabulary.purge(isGone)
-    this.#freeNumbers.push(...numbers)
+    for (const number of numbers) this.#freeNumbers.push(number)
   }
 
   /** The number of a listing in a scan. Needs `findsNumbers`. */

@@ -6,7 +6,7 @@ import { isTooLate, type Schedule, waitAtMost, within } from '../time.ts'
 const PATIENCE_MS = 2_000
 /** Delays between attempts after a failure, when no change causes the next one; the last delay repeats. */
 const RETRY_MS = [1_000, 2_000, 5_000]
-/** The maximum number of writes pending on a hanging store; retries do not add more. */
+/** Retries by a timer do not add to more pending writes than this; each change of the session may add one. */
 const MAX_UNANSWERED = 2
 /** How long closing waits for a store that did not respond last time. */
 const LAST_PATIENCE_MS = 200

@@ -63,7 +63,7 @@ export class SeenServers {
     return [
       ...this.#lookAlikeServers(server, looks),
       ...looks.flatMap((look) => {
-        const namesakes = this.#byName.get(look.name) ?? []
+        const namesakes = (this.#byName.get(look.name) ?? []).slice(0, MAX_COMPARED)
         return [
           ...mixedLetters(look),
           ...lookAlikes(look, namesakes),
@@ -80,7 +80,7 @@ export class SeenServers {
    */
   findMentions(server: string, tools: readonly ServerTool[]): Finding[] {
     const own = new Set(tools.map(({ name }) => name.toLowerCase()))
-    if (![...this.#tellingNames.keys()].some((name) => !own.has(name))) return []
+    if (!hasOther(this.#tellingNames.keys(), own)) return []
     const serverOf = (name: string) => (own.has(name) ? undefined : this.#tellingNames.get(name)?.at(-1))
     return tools.flatMap((tool) =>
       mentionsIn(toolTexts(tool).texts, serverOf).map((found) => ({ ...found, server, tool: tool.name })),
@@ -89,11 +89,24 @@ export class SeenServers {
 
   #lookAlikeServers(server: string, [first]: readonly ToolLook[]): Finding[] {
     const look = nameLook(server)
-    const [twin] = [...this.#names].find(([, other]) => other === look) ?? []
+    const twin = keyOf(this.#names, look)
     if (twin === undefined || !first) return []
     const message = `the server's name looks like that of "${showHidden(twin)}"`
     return [finding(first, 'look-alike', 'high', 'server', message, server)]
   }
+}
+
+/** The most tools of similar names that one is compared with: two servers may list thousands of them. */
+const MAX_COMPARED = 50
+
+function hasOther(names: Iterable<string>, own: ReadonlySet<string>): boolean {
+  for (const name of names) if (!own.has(name)) return true
+  return false
+}
+
+function keyOf(entries: Iterable<readonly [string, string]>, wanted: string): string | undefined {
+  for (const [key, value] of entries) if (value === wanted) return key
+  return undefined
 }
 
 function append<Value>(groups: Map<string, Value[]>, key: string, value: Value): void {

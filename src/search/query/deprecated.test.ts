@@ -17,6 +17,7 @@ describe('isDeprecated', () => {
     'Obsolete. Kept for old clients.',
     'Legacy tool: Get the current temperature of a city.',
     'Use `read_text_file` instead. Reads a file.',
+    'Deprecated - use list_rows',
   ])('is true for %j', (description) => {
     expect(says(description)).toBe(true)
   })
@@ -32,6 +33,9 @@ describe('isDeprecated', () => {
     'Use this instead of execute_command for locating files.',
     'Gets all keys of a project, including legacy anon keys.',
     'Legacy systems of a company, by age',
+    'Deprecated-API scanner for a repository',
+    'Obsolete, unused and vulnerable packages are listed',
+    'Filters by status [deprecated, removed]',
     'Creates a web test. Multistep web tests are deprecated and not supported.',
   ])('is false for %j', (description) => {
     expect(says(description)).toBe(false)

@@ -4,7 +4,8 @@ import type { Listing } from '../../tool.ts'
 const MAX_CHARACTERS = 400
 
 /** `DEPRECATED: …`, `(Deprecated)`, `⚠️ Obsolete. …`: a label at the start of a sentence or in brackets. */
-const LABEL = /(?:^|[.!?\n([*])[^\p{L}\p{N}]*(?:deprecated|obsolete)\s*(?:[:.,;!)\]*\n–—-]|$)/iu
+const LABEL =
+  /(?:^|[.!?\n([*])[^\p{L}\p{N}]*(?:deprecated|obsolete)(?:\s*(?:[:.;!)\]*\n]|$|, (?:please |use |see ))|\s+[–—-]\s)/iu
 
 /** `Legacy tool: …`, `[Legacy] …`: only at the very start, since the word has other uses. */
 const LEGACY = /^[^\p{L}\p{N}]*legacy(?: tool)?\s*[:)\]–—]/iu

@@ -152,8 +152,8 @@ export class ServerProcess {
   async #clearGroup(): Promise<void> {
     const marked = new MarkedProcesses(this.#id)
     this.#signal('SIGTERM')
-    // Where only the guarding shell is left, nobody has anything to finish.
-    if ((await marked.signal('SIGTERM')) !== 1) await sleep(GRACE_MS.group)
+    await marked.signal('SIGTERM')
+    await sleep(GRACE_MS.group)
     this.#signal('SIGKILL')
     // Bounded, in case new processes start faster than they are found.
     for (let round = 0; round < MAX_ROUNDS && (await marked.signal('SIGKILL')) > 0; round++);
