@@ -6,7 +6,9 @@ import { connectClient, openGateway, URL_OF_GATEWAY } from './gateway.fixture.ts
 import { MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
 
 const MODERN = script(MODERN_SERVER)
-const [ADA, BOB] = [{ token: 'ada-has-a-long-token' }, { token: 'bob-has-another-token' }]
+const ADA = { token: 'ada-has-a-long-token' }
+const BOB = { token: 'bob-has-another-token' }
+const EVE = { token: 'eve-has-a-third-token' }
 
 describe('a gateway that gets other tokens', () => {
   it('ends the sessions of a revoked token, and cancels what is under way for it', async () => {
@@ -70,8 +72,11 @@ describe('a gateway that gets other tokens', () => {
     await expect(connectClient(gateway, home)).rejects.toThrow('there is no such profile')
   })
 
-  it('sends no more events to a page that a revoked token opened', async () => {
-    const { gateway, registry, servers } = await openGateway({ modern: MODERN }, { tokens: [ADA, BOB] })
+  it('sends no more events to a page whose token was revoked or bound to a profile', async () => {
+    const { gateway, registry, servers } = await openGateway(
+      { modern: MODERN },
+      { tokens: [ADA, BOB, EVE], profiles: { work: {} } },
+    )
     const inspector = createInspector({ registry, servers, access: gateway.access })
     onTestFinished(() => inspector.close())
     const open = async ({ token }: { token: string }) => {
@@ -81,11 +86,11 @@ describe('a gateway that gets other tokens', () => {
       expect((await reader?.read())?.value).toContain('data: ')
       return reader
     }
-    const [ada, bob] = [await open(ADA), await open(BOB)]
-    await gateway.reload({ tokens: [ADA] })
+    const [ada, bob, eve] = [await open(ADA), await open(BOB), await open(EVE)]
+    await gateway.reload({ tokens: [ADA, { ...EVE, profile: 'work' }], profiles: { work: {} } })
     registry.quarantine('mcp__modern__add', 'it changed')
     expect((await ada?.read())?.value).toContain('it changed')
-    expect(await bob?.read()).toEqual({ done: true, value: undefined })
+    for (const reader of [bob, eve]) expect(await reader?.read()).toEqual({ done: true, value: undefined })
   })
 
   it('changes nothing when a token is not valid, or when nobody would be asked for one any more', async () => {
