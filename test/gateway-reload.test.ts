@@ -3,8 +3,8 @@ import type { Gateway, GatewayOptions } from 'toolcrib/gateway'
 import { createInspector } from 'toolcrib/inspector'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { connectClient, openGateway, serveTools, URL_OF_GATEWAY } from './gateway.fixture.ts'
-import { MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
+import { connectClient, openGateway, rawRequest, serveTools, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
 const MODERN = script(MODERN_SERVER)
 const ADA = { token: 'ada-has-a-long-token' }
@@ -118,6 +118,23 @@ describe('a gateway that gets other tokens', () => {
     await gateway.reload({ tokens: [ADA], profiles })
     expect(await Promise.all(calls)).toEqual([true, true])
     expect(gateway.status()).toMatchObject({ sessions: 0, callsUnderWay: 0 })
+  })
+
+  it('gives up the calls of a revoked token that wait for its client', async () => {
+    const { gateway } = await openGateway(
+      { everything: script(referenceServer('everything')) },
+      { tokens: [ADA, BOB] },
+    )
+    const call = {
+      name: 'everything__trigger-sampling-request',
+      arguments: { prompt: 'hi', maxTokens: 9 },
+      _meta: { 'io.modelcontextprotocol/clientCapabilities': { sampling: {} } },
+    }
+    for (const { token } of [ADA, BOB])
+      await rawRequest(gateway, 'tools/call', call, { authorization: `Bearer ${token}` })
+    expect(gateway.status().callsParked).toBe(2)
+    await gateway.reload({ tokens: [ADA] })
+    expect(gateway.status().callsParked).toBe(1)
   })
 
   it('refuses a request of a token that was revoked while it arrived', async () => {
