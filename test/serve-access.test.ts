@@ -18,7 +18,7 @@ const RESOURCE = 'https://crib.example.com/mcp'
 describe('the [gateway] table of the config', () => {
   beforeEach(() => list(RAIN))
 
-  function configure(table: string) {
+  function configure(table: string, host = 'service') {
     const { command, args } = server()
     write(
       'toolcrib.toml',
@@ -30,7 +30,7 @@ describe('the [gateway] table of the config', () => {
       servers = ["weather"]
       [profile.home]
       [gateway]
-      hosts = ["service"]
+      hosts = ["${host}"]
       [gateway.limits]
       list_wait_ms = 30000
       ${table}`,
@@ -153,9 +153,9 @@ describe('the [gateway] table of the config', () => {
 
     // A token that is taken out of the config is refused at once. The gateway says what it does not apply.
     const known = await connect(url, 'a-token-of-the-laptop')
-    configure('calls_per_minute = 2')
+    configure('calls_per_minute = 2', 'other')
     await vi.waitUntil(() => printed.includes('restart the gateway'), { timeout: 30_000 })
-    const warning = '[gateway.limits] changed; restart the gateway to apply this'
+    const warning = '[gateway], [gateway.limits] changed; restart the gateway to apply this'
     expect(printed).toContain(warning)
     expect((await toolcrib('logs')).stdout).toContain(`warn  ${warning}`)
     await expect(rain(known)).rejects.toThrow()

@@ -44,9 +44,11 @@ export class Access {
     this.#oauth = oauth && new OAuthResource(oauth, now)
   }
 
-  /** Accepts these tokens from now on, and no others. */
-  replaceTokens(tokens: readonly GatewayToken[]): void {
+  /** Accepts these tokens from now on, and no others. Returns the principals that are no longer accepted. */
+  replaceTokens(tokens: readonly GatewayToken[]): readonly Principal[] {
+    const before = this.#known.map(({ principal }) => principal)
     this.#known = tokens.map(knownToken)
+    return before.filter((principal) => !this.stillAccepts(principal))
   }
 
   /** Whether a token that was accepted still is, for the same profile. Always true of tokens of an OAuth issuer, which expire. */

@@ -38,6 +38,17 @@ describe('the options of a gateway', () => {
     expect(() => check({ profiles: { work } })).not.toThrow()
   })
 
+  it.each(['https://x', 'x:443', 'x/mcp', 'me@x', '::1', '[::1]:443', 'a b', ''])(
+    'refuse the host "%s", which no request would match',
+    (host) => {
+      expect(() => check({ hosts: ['localhost', host] })).toThrow(`hosts: "${host}" is not a bare host name`)
+    },
+  )
+
+  it('accept names and addresses as hosts', () => {
+    expect(() => check({ hosts: ['Tools.example.com', 'my_service', '10.0.0.1', '[::1]'] })).not.toThrow()
+  })
+
   it('refuse announcements that cannot announce', () => {
     expect(() => check({ announcements: {} })).toThrow('an object with publish(), subscribe(), close()')
   })

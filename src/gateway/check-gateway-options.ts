@@ -93,13 +93,22 @@ const MIN_TOKEN_CHARACTERS = 16
 /** Throws `config-invalid` for an unknown option and for values that would leave a door open. */
 export function checkGatewayOptions(options: GatewayOptions): void {
   checkOptions<GatewayOptions>('a gateway', options, RULES)
-  const { tokens = [], oauth, profiles = {} } = options
+  const { tokens = [], oauth, profiles = {}, hosts = [] } = options
+  for (const host of hosts) checkHost(host)
   for (const [name, profile] of Object.entries(profiles))
     checkOptions<Profile>(`the profile "${name}"`, profile, PROFILE_RULES)
   for (const token of tokens) checkToken(token, options)
   if (oauth) checkOAuth(oauth, options)
   if (new Set(tokens.map(({ token }) => token)).size < tokens.length)
     throw invalid('two entries of tokens have the same token')
+}
+
+/** A host with a scheme or a port would match no request: what is compared is the name alone. */
+function checkHost(host: string): void {
+  if (!/^(?:\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)$/i.test(host))
+    throw invalid(
+      `hosts: "${host}" is not a bare host name; write it without scheme, port and path, such as "tools.example.com" or "[::1]"`,
+    )
 }
 
 function checkToken(given: GatewayToken, { profiles = {} }: GatewayOptions): void {

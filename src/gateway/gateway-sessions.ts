@@ -15,7 +15,8 @@ export class GatewaySessions {
   readonly #limits: Pick<Limits, 'sessionIdleMs'>
   readonly #warn: (warning: string) => void
   readonly #views = new Map<string | undefined, View>()
-  readonly #profiles = new Map<string, string>()
+  /** The profile of each open session. A session may be opened again while it is still closing. */
+  readonly #profiles = new Map<string, { readonly session: Session; readonly profile: string }>()
   #settings: Readonly<Record<string, Profile>>
   /** Whether there are, or were, several principals. */
   #isShared: boolean
@@ -110,7 +111,7 @@ export class GatewaySessions {
       store && activation === 'list' ? new ExpiringStore(store, this.#limits.sessionIdleMs) : undefined
     const memory = this.#memoryOf(principal)
     const session = await view.openSession({ id: sessionIdOf(id), store: kept, memory, activation })
-    this.#profiles.set(session.id, view.profile ?? '')
+    this.#profiles.set(session.id, { session, profile: view.profile ?? '' })
     return session
   }
 
@@ -121,7 +122,7 @@ export class GatewaySessions {
   }
 
   async end(session: Session): Promise<void> {
-    this.#profiles.delete(session.id)
+    if (this.#profiles.get(session.id)?.session === session) this.#profiles.delete(session.id)
     // What the store does not take is lost with this process; the session itself ends all the same.
     await session.close().catch((error) => this.#warn(String(error)))
   }
@@ -133,7 +134,7 @@ export class GatewaySessions {
 
   /** The profile of a session of this gateway, empty for one without; undefined for sessions of others. */
   profileOf(sessionId: string | undefined): string | undefined {
-    return this.#profiles.get(sessionId ?? '')
+    return this.#profiles.get(sessionId ?? '')?.profile
   }
 
   close(): void {

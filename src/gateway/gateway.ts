@@ -140,13 +140,14 @@ class OpenGateway implements Gateway {
   }
 
   async reload(given: Pick<GatewayOptions, 'tokens' | 'profiles'>): Promise<void> {
-    const { options, sessions } = this.#services
+    const { options, sessions, modernCalls } = this.#services
     const { tokens = [], profiles = {} } = given
     checkGatewayOptions({ ...options, tokens, profiles })
     if ((tokens.length === 0) !== ((options.tokens ?? []).length === 0))
       throw new ToolcribError('config-invalid', 'whether a gateway asks for tokens is decided when it starts')
-    this.access.replaceTokens(tokens)
+    const revoked = this.access.replaceTokens(tokens)
     sessions.replace(given)
+    modernCalls.abandon(new Set(revoked.map(({ id }) => id)))
     await this.#http.review()
   }
 

@@ -20,6 +20,13 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
+/** A door, and what it was opened for: known before it is open. */
+interface KnownDoor {
+  readonly principal: Principal
+  readonly view: View
+  readonly opening: Promise<ModernDoor>
+}
+
 const BODY_FAULTS = {
   'too-large': { status: 413, code: -32_000, message: 'the request is too large' },
   'too-slow': { status: 408, code: -32_000, message: 'the request took too long to arrive' },
@@ -31,14 +38,16 @@ export class HttpGateway {
   readonly #services: GatewayServices
   readonly #access: Access
   readonly #legacy: LegacyDoor
-  readonly #modern = new Map<string, Promise<ModernDoor>>()
+  readonly #modern = new Map<string, KnownDoor>()
+  /** Doors of views that are no longer current, until their calls have ended. */
+  readonly #retired = new Set<KnownDoor>()
   #arriving = 0
   #isDraining = false
 
   constructor(services: GatewayServices, access: Access) {
     this.#services = services
     this.#access = access
-    this.#legacy = new LegacyDoor(services)
+    this.#legacy = new LegacyDoor(services, access)
   }
 
   get sessions(): number {
@@ -65,21 +74,37 @@ export class HttpGateway {
     this.#isDraining = true
   }
 
-  /** Ends what is open for tokens that are no longer accepted, and for views that are no longer current. */
+  /**
+   * Ends what is open for tokens that are no longer accepted. Calls under way for a view that is no longer current end as
+   * they began; the next request gets the view that is.
+   */
   async review(): Promise<void> {
-    const ended = [...this.#modern].map(async ([key, opening]) => {
-      const door = await opening.catch(() => undefined)
-      const isCurrent = door && this.#services.sessions.isCurrent(door.identity.view)
-      if (!door || (isCurrent && this.#access.stillAccepts(door.identity.principal))) return
-      if (this.#modern.get(key) === opening) this.#modern.delete(key)
-      await door.cut()
-    })
-    await Promise.all([...ended, this.#legacy.review(this.#access)])
+    for (const [key, door] of [...this.#modern]) {
+      if (this.#isCurrent(door)) continue
+      this.#modern.delete(key)
+      this.#retire(door)
+    }
+    const revoked = [...this.#retired].filter(({ principal }) => !this.#access.stillAccepts(principal))
+    const cut = revoked.map(async ({ opening }) => (await opening.catch(() => undefined))?.cut())
+    await Promise.all([...cut, this.#legacy.review()])
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#modern.values()].map(async (door) => (await door).close()))
+    const doors = [...this.#modern.values(), ...this.#retired]
+    await Promise.all(doors.map(async ({ opening }) => (await opening).close()))
     await this.#legacy.close()
+  }
+
+  #retire(door: KnownDoor): void {
+    this.#retired.add(door)
+    door.opening
+      .then((opened) => opened.retire())
+      .catch((error) => this.#services.warn(String(error)))
+      .finally(() => this.#retired.delete(door))
+  }
+
+  #isCurrent({ principal, view }: Pick<ClientIdentity, 'principal' | 'view'>): boolean {
+    return this.#access.stillAccepts(principal) && this.#services.sessions.isCurrent(view)
   }
 
   // Every check comes before whatever it protects: the host and origin before the token, the token before the rest.
@@ -93,18 +118,33 @@ export class HttpGateway {
     if (STATES.includes(path)) return this.#state(exchange)
     // With static tokens there is no authorization server, and clients that find one ignore their token.
     if (path.startsWith('/.well-known/')) return this.#metadata(exchange)
-    const match = MCP_PATH.exec(path)
-    const profile = match?.groups?.profile
-    const principal = await this.#access.identify(exchange.header('authorization'), profile)
-    if (principal instanceof Refusal)
-      return refuse(exchange, principal.status, principal.error, principal.headers)
+    const principal = await this.#identify(exchange)
+    if (!principal) return
     if (path === '/metrics') return this.#metrics(exchange, principal)
-    if (!match) return refuse(exchange, 404, 'there is nothing here')
-    const view = this.#services.sessions.view(profile, principal)
-    if (!view) return refuse(exchange, 404, 'there is no such profile')
+    if (!MCP_PATH.test(path)) return refuse(exchange, 404, 'there is nothing here')
+    const client = this.#clientOf(exchange, principal)
+    if (client) return this.#serve(exchange, client)
+  }
+
+  /** Who sent a request; refuses it, and returns undefined, when its token is not accepted. */
+  async #identify(exchange: Exchange): Promise<Principal | undefined> {
+    const profile = profileOf(exchange)
+    const principal = await this.#access.identify(exchange.header('authorization'), profile)
+    if (!(principal instanceof Refusal)) return principal
+    refuse(exchange, principal.status, principal.error, principal.headers)
+    return undefined
+  }
+
+  /** What the sender of a request sees; refuses it, and returns undefined, when there is no such profile for it. */
+  #clientOf(exchange: Exchange, principal: Principal): ClientIdentity | undefined {
+    const view = this.#services.sessions.view(profileOf(exchange), principal)
+    if (!view) {
+      refuse(exchange, 404, 'there is no such profile')
+      return undefined
+    }
     const wanted = exchange.query('activate') ?? view.activation
     const activation = wanted === 'list' ? 'list' : 'doors'
-    return this.#serve(exchange, { principal, view, activation, transport: 'http' })
+    return { principal, view, activation, transport: 'http' }
   }
 
   /**
@@ -159,39 +199,60 @@ export class HttpGateway {
       const { status, ...error } = BODY_FAULTS[body.kind]
       return refuseRpc(exchange, status, error)
     }
-    if (await isLegacy(exchange, body.value)) return this.#legacy.post(exchange, client, body.value)
-    const door = await this.#modernDoor(client.principal, client.view)
-    return door.post(exchange, body.value)
+    return this.#post(exchange, body.value, await isLegacy(exchange, body.value))
+  }
+
+  /** Tokens and profiles may have changed since the request began to arrive, so that both are looked up again. */
+  async #post(exchange: Exchange, body: unknown, isOlder: boolean): Promise<void> {
+    for (;;) {
+      const principal = await this.#identify(exchange)
+      const client = principal && this.#clientOf(exchange, principal)
+      if (!client) return
+      // They can change here too, between two steps.
+      if (!this.#access.stillAccepts(client.principal)) continue
+      if (isOlder) return this.#legacy.post(exchange, client, body)
+      const door = await this.#modernDoor(client.principal, client.view)
+      if (!door.isEnding) return door.post(exchange, body)
+    }
   }
 
   #modernDoor(principal: Principal, view: View): Promise<ModernDoor> {
     const key = JSON.stringify([principal.id, view.profile ?? null])
     const known = this.#modern.get(key)
-    if (known) {
+    if (known?.view === view) {
       // The door that was not used for the longest comes first.
       this.#modern.delete(key)
       this.#modern.set(key, known)
-      return known
+      return known.opening
     }
+    if (known) this.#retire(known)
     void this.#makeRoom()
-    const door = ModernDoor.open(this.#services, principal, view)
+    const opening = ModernDoor.open(this.#services, principal, view)
+    const door = { principal, view, opening }
     this.#modern.set(key, door)
-    door.catch(() => this.#modern.delete(key))
-    return door
+    opening.catch(() => {
+      if (this.#modern.get(key) === door) this.#modern.delete(key)
+    })
+    return opening
   }
 
   /** Tokens of an issuer can be of any number of users. */
   async #makeRoom(): Promise<void> {
     const { maxSessions } = this.#services.limits
     if (maxSessions === 0 || this.#modern.size < maxSessions) return
-    for (const [key, opening] of this.#modern) {
-      const door = await opening.catch(() => undefined)
-      if (door?.isIdle !== true || this.#modern.get(key) !== opening) continue
+    for (const [key, known] of [...this.#modern]) {
+      const door = await known.opening.catch(() => undefined)
+      if (door?.isIdle !== true || this.#modern.get(key) !== known) continue
       this.#modern.delete(key)
       await door.close()
       return
     }
   }
+}
+
+/** The profile that the path of a request names. */
+function profileOf({ path }: Exchange): string | undefined {
+  return MCP_PATH.exec(path)?.groups?.profile
 }
 
 /** Whether a request is of the older era. What the version header and the body leave open is decided by the SDK. */

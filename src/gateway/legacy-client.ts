@@ -28,6 +28,7 @@ export class LegacyClient implements Attendee {
   logLevel: string | undefined
   readonly #services: GatewayServices
   readonly #session: Session
+  #clientInfo: unknown
   readonly #record: ClientRecord
   readonly #standing: LegacyLine
   readonly #wire: RequestWire
@@ -73,6 +74,7 @@ export class LegacyClient implements Attendee {
   /** Notes what the client says about itself in `initialize`. */
   introduce({ clientInfo, capabilities }: Json): void {
     this.capabilities = isJson(capabilities) ? capabilities : {}
+    this.#clientInfo = clientInfo
     this.#record.introduce(clientInfo)
   }
 
@@ -98,12 +100,37 @@ export class LegacyClient implements Attendee {
   }
 
   async close(): Promise<void> {
+    this.#leaveAll()
+    await this.#services.connections.closeOwner(this.id)
+    await this.#services.sessions.end(this.#session)
+  }
+
+  /**
+   * The same client with another view, which replaces this one. Calls under way end as they began, over the connections
+   * that both share.
+   */
+  async replacedBy(view: View, wire: RequestWire): Promise<LegacyClient> {
+    const { principal, activation } = this.identity
+    const session = await this.#services.sessions.open(view, this.id, principal, activation)
+    const watched = [...this.#watched.keys()]
+    this.#leaveAll()
+    void this.#services.sessions.end(this.#session)
+    const identity = { ...this.identity, view }
+    const client = new LegacyClient(this.#services, { id: this.id, identity, session }, wire)
+    client.capabilities = this.capabilities
+    client.logLevel = this.logLevel
+    client.#record.introduce(this.#clientInfo)
+    client.#clientInfo = this.#clientInfo
+    // What the other view does not show is not watched any more.
+    for (const uri of watched) client.#watch(uri).catch(() => {})
+    return client
+  }
+
+  #leaveAll(): void {
     this.#services.clients.leave(this.#record)
     for (const leave of this.#leave) leave()
     for (const stop of this.#watched.values()) stop()
     this.#watched.clear()
-    await this.#services.connections.closeOwner(this.id)
-    await this.#services.sessions.end(this.#session)
   }
 
   /** Takes over what other replicas changed, and writes what the store has lost. */

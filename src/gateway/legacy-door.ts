@@ -3,7 +3,7 @@ import type { Json } from './client-line.ts'
 import { type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import type { ClientIdentity } from './legacy-client.ts'
-import { LEGACY_VERSIONS, LegacySession } from './legacy-session.ts'
+import { LEGACY_VERSIONS, LegacySession, refuseUnknown } from './legacy-session.ts'
 import type { RelayTarget } from './replica-duties.ts'
 import { isSessionId, type SessionRecord, SessionRecords } from './session-records.ts'
 import { isJson } from './upstream.ts'
@@ -24,6 +24,7 @@ const MAX_SOUGHT = 100
  */
 export class LegacyDoor implements RelayTarget {
   readonly #services: GatewayServices
+  readonly #access: Access
   readonly #records: SessionRecords
   readonly #sessions = new Map<string, Promise<LegacySession>>()
   readonly #stopListening: () => void
@@ -31,8 +32,9 @@ export class LegacyDoor implements RelayTarget {
   #sought = 0
   #stopSweeping = () => {}
 
-  constructor(services: GatewayServices) {
+  constructor(services: GatewayServices, access: Access) {
     this.#services = services
+    this.#access = access
     this.#records = new SessionRecords(services.store, services.limits.sessionIdleMs, services)
     services.relayTarget = this
     // A store that was away may have taken nothing meanwhile, or have lost what it had.
@@ -102,19 +104,34 @@ export class LegacyDoor implements RelayTarget {
   }
 
   /**
-   * Ends the sessions that their clients may no longer use. One whose profile has other settings now is opened again with
-   * them by its next request, where there is a store.
+   * Ends the sessions that their clients may no longer use, all at once. One whose profile has other settings now goes on
+   * with them; one whose profile is gone ends after the calls that are under way.
    */
-  async review(access: Access): Promise<void> {
-    const { sessions } = this.#services
-    for (const session of await this.#opened()) {
-      const { principal, view } = session.identity
-      const isAccepted = access.stillAccepts(principal)
-      if (isAccepted && sessions.isCurrent(view)) continue
-      if (isAccepted) session.announceTools()
+  async review(): Promise<void> {
+    const reviewed = [...this.#sessions.values()].map(async (opening) => {
+      const session = await opening.catch(() => undefined)
+      if (session) await this.#review(session)
+    })
+    await Promise.all(reviewed)
+  }
+
+  async #review(session: LegacySession): Promise<void> {
+    const { principal } = session.identity
+    if (!this.#access.stillAccepts(principal)) {
       await session.close()
-      if (!isAccepted) await this.#remove(session.id)
+      return this.#remove(session.id)
     }
+    const current = this.#current(session.identity)
+    // What fails here is tried again by the next request.
+    if (current) await session.show(current.view).catch((error) => this.#services.warn(String(error)))
+    else await session.retire()
+  }
+
+  /** A client with the view that its profile has now; undefined when it may no longer come in. */
+  #current(client: ClientIdentity): ClientIdentity | undefined {
+    if (!this.#access.stillAccepts(client.principal)) return undefined
+    const view = this.#services.sessions.view(client.view.profile, client.principal)
+    return view && { ...client, view }
   }
 
   async close(): Promise<void> {
@@ -130,9 +147,11 @@ export class LegacyDoor implements RelayTarget {
     if (!isJson(params) || !isJson(params.capabilities) || typeof params.protocolVersion !== 'string')
       return refuseRpc(exchange, 400, { id, code: -32_602, message: 'initialize lacks parameters' })
     await this.#makeRoom()
+    const current = this.#current(client)
+    if (!current) return refuseRpc(exchange, 401, { id, code: -32_000, message: 'a token is needed' })
     const opened = this.#services.newId()
-    const session = await this.#open(opened, client, params)
-    const { principal, view, activation } = client
+    const session = await this.#open(opened, current, params)
+    const { principal, view, activation } = current
     const saved = this.#records.save(opened, {
       principal: principal.id,
       profile: view.profile,
@@ -142,6 +161,8 @@ export class LegacyDoor implements RelayTarget {
     // Made while the disk is busy: the first one takes as long.
     const greeting = session.greeting(params)
     await saved
+    // Nothing is kept for a token that was revoked meanwhile.
+    if (!this.#access.stillAccepts(principal)) await this.#remove(opened)
     const reply = this.#services.replyTo(exchange, { headers: { 'mcp-session-id': opened } })
     reply.finish({ jsonrpc: '2.0', id, result: greeting })
   }
@@ -153,7 +174,7 @@ export class LegacyDoor implements RelayTarget {
       refuseRpc(exchange, 400, { code: -32_000, message: 'Mcp-Session-Id header is required' })
       return undefined
     }
-    const session = await (this.#sessions.get(id) ?? this.#restore(id, client)).catch((error) => {
+    const session = await this.#find(id, client).catch((error) => {
       this.#services.warn(error instanceof Error ? error.message : 'the store failed')
       return 'unknown' as const
     })
@@ -163,9 +184,8 @@ export class LegacyDoor implements RelayTarget {
       refuseRpc(exchange, 503, { code: -32_000, message }, { 'retry-after': '1' })
       return undefined
     }
-    // Another token's session looks the same as none.
-    if (!session?.belongsTo(client)) {
-      refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
+    if (!session) {
+      refuseUnknown(exchange)
       return undefined
     }
     this.#records.used(id)
@@ -176,6 +196,15 @@ export class LegacyDoor implements RelayTarget {
     return undefined
   }
 
+  /** The session with this id, if it is the client's, with the view that its profile has now. */
+  async #find(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
+    const session = await (this.#sessions.get(id) ?? this.#restore(id, client))
+    const current = this.#current(client)
+    if (!current || !session?.belongsTo(current)) return undefined
+    await session.show(current.view)
+    return session
+  }
+
   /** Opens a session again that another process, or an earlier start, had open. */
   async #restore(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
     const record = (await this.#records.load(id)) ?? (await this.#seek(id))
@@ -184,8 +213,12 @@ export class LegacyDoor implements RelayTarget {
     // Two requests may have come at once.
     const known = this.#sessions.get(id)
     if (known) return known
-    const session = await this.#open(id, { ...client, activation: record.activation }, record.initialize)
+    // The record took a while: tokens and profiles may have changed.
+    const current = this.#current(client)
+    if (!current) return undefined
+    const session = await this.#open(id, { ...current, activation: record.activation }, record.initialize)
     await this.#records.save(id, record)
+    if (!this.#access.stillAccepts(current.principal)) await this.#remove(id)
     return session
   }
 

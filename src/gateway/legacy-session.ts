@@ -9,6 +9,7 @@ import type { Reply } from './reply.ts'
 import { errorResponse, RpcError } from './rpc-error.ts'
 import { withTraceContext } from './trace-context.ts'
 import { isJson } from './upstream.ts'
+import type { View } from './view.ts'
 
 const METHOD_NOT_FOUND = -32_601
 const NOT_ANSWERED = -32_603
@@ -26,14 +27,17 @@ export class LegacySession {
   readonly id: string
   lastUsedAt: number
   readonly #services: GatewayServices
-  readonly #client: LegacyClient
+  #client: LegacyClient
   readonly #asks: ClientAsks
-  readonly #capabilities: Json
-  readonly #methods: ReadonlySet<string>
+  #capabilities: Json
+  #methods: ReadonlySet<string>
   readonly #underWay = new Map<unknown, AbortController>()
   readonly #onClose: () => void
   #events: EventStream | undefined
   #isClosed = false
+  #isRetired = false
+  #shown: View | undefined
+  #showing: Promise<void> = Promise.resolve()
 
   private constructor(
     services: GatewayServices,
@@ -44,6 +48,7 @@ export class LegacySession {
     this.#asks = new ClientAsks(services.newId(), services.schedule)
     this.#client = client(this)
     this.id = this.#client.id
+    this.#shown = this.#client.view
     this.lastUsedAt = services.now()
     this.#capabilities = services.presentation.capabilities(this.#client.view, 'legacy')
     this.#methods = methodsOf(this.#capabilities, 'legacy')
@@ -74,15 +79,41 @@ export class LegacySession {
     return this.#client.identity
   }
 
-  /** Notifies the client that it will see other tools. */
-  announceTools(): void {
-    this.#client.changed('notifications/tools/list_changed')
+  /** Serves requests with this view from now on, and notifies the client of it. Calls under way end as they began. */
+  show(view: View): Promise<void> {
+    this.#isRetired = false
+    if (this.#shown === view) return this.#showing
+    this.#shown = view
+    const showing = this.#showing.catch(() => {}).then(() => this.#show(view))
+    this.#showing = showing
+    // It is tried again by the next request.
+    showing.catch(() => {
+      if (this.#shown === view) this.#shown = undefined
+    })
+    return showing
+  }
+
+  async #show(view: View): Promise<void> {
+    if (this.#isClosed) return
+    this.#client = await this.#client.replacedBy(view, this.#standingWire())
+    this.#capabilities = this.#services.presentation.capabilities(view, 'legacy')
+    this.#methods = methodsOf(this.#capabilities, 'legacy')
+    // The session ended meanwhile.
+    if (this.#isClosed) await this.#client.close()
+    else this.#client.changed('notifications/tools/list_changed')
+  }
+
+  /** Closes once the calls under way have ended. */
+  async retire(): Promise<void> {
+    this.#isRetired = true
+    this.#events?.end()
+    if (this.isIdle) await this.close()
   }
 
   /** Whether a client with this token, at this address, may use the session. */
   belongsTo({ principal, view }: Pick<ClientIdentity, 'principal' | 'view'>): boolean {
     const { identity } = this.#client
-    return principal.id === identity.principal.id && view === identity.view
+    return principal.id === identity.principal.id && view.profile === identity.view.profile
   }
 
   /** The result of the `initialize` that opened the session. */
@@ -108,6 +139,7 @@ export class LegacySession {
 
   /** Answers a POST with messages of the client. */
   async post(exchange: Exchange, messages: readonly Json[]): Promise<void> {
+    if (this.#isClosed) return refuseUnknown(exchange)
     this.lastUsedAt = this.#services.now()
     const requests = messages.filter(isRequest)
     const reply =
@@ -135,6 +167,10 @@ export class LegacySession {
 
   /** Answers a GET: the stream for what the gateway sends between requests. One at a time. */
   listen(exchange: Exchange): void {
+    if (this.#isClosed) {
+      refuseUnknown(exchange)
+      return
+    }
     this.lastUsedAt = this.#services.now()
     if (this.#events?.isOpen) {
       refuseRpc(exchange, 409, { code: -32_000, message: 'this session has a stream already' })
@@ -174,6 +210,7 @@ export class LegacySession {
       else reply.finish(errorResponse(id, error))
     } finally {
       if (this.#underWay.get(id) === abort) this.#underWay.delete(id)
+      if (this.#isRetired && this.isIdle) void this.close()
     }
   }
 
@@ -253,6 +290,11 @@ class StandingWire implements RequestWire {
   }
 
   async flushed(): Promise<void> {}
+}
+
+/** Another token's session, and one that ended, look the same as none. */
+export function refuseUnknown(exchange: Exchange): void {
+  refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
 }
 
 function isRequest({ method, id }: Json): boolean {

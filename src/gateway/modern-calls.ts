@@ -109,6 +109,15 @@ export class ModernCalls {
     for (const reject of this.#underWay) reject(new RpcError(CALL_LOST, STOPPING, { retry: true }))
   }
 
+  /** Gives up the calls of these principals that wait for an answer. */
+  abandon(principals: ReadonlySet<string>): void {
+    for (const [id, { call }] of [...this.#parked]) {
+      if (!principals.has(call.principal)) continue
+      this.#take(id)
+      call.abandon('the token of the client is no longer accepted')
+    }
+  }
+
   close(): void {
     // Their records stay: whoever starts next knows that these calls were lost.
     for (const { call, stopTimer } of this.#parked.values()) {

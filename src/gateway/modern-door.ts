@@ -1,8 +1,7 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import type { Json } from './client-line.ts'
-import { type Exchange, refuseRpc } from './exchange.ts'
+import { type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
-import type { ClientIdentity } from './legacy-client.ts'
 import { methodsOf } from './methods.ts'
 import { ModernClient } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
@@ -22,21 +21,21 @@ const HEADER_MISMATCH = -32_020
  * handled here; the SDK's handler takes all others, and those that deviate from the protocol.
  */
 export class ModernDoor {
-  readonly identity: Pick<ClientIdentity, 'principal' | 'view'>
   readonly #services: GatewayServices
   readonly #client: ModernClient
   readonly #paramHeaders = new ParamHeaders()
   #handler: Promise<McpHttpHandler> | undefined
   readonly #underWay = new Set<Exchange>()
   readonly #listening = new Set<Exchange>()
+  /** Responses of the SDK's handler that are being sent. */
+  readonly #sending = new Set<Exchange>()
+  #closing: Promise<void> | undefined
+  #isRetired = false
+  #isCut = false
+  #whenIdle = () => {}
 
-  private constructor(
-    services: GatewayServices,
-    identity: ModernDoor['identity'],
-    client: (door: ModernDoor) => ModernClient,
-  ) {
+  private constructor(services: GatewayServices, client: (door: ModernDoor) => ModernClient) {
     this.#services = services
-    this.identity = identity
     this.#client = client(this)
   }
 
@@ -45,22 +44,28 @@ export class ModernDoor {
     const identity = { principal, view, transport: 'http' } as const
     return new ModernDoor(
       services,
-      identity,
       (door) => new ModernClient(services, identity, session, (method) => void door.#notify(method)),
     )
   }
 
   /** True while no request is under way. A client that only listens counts as a request. */
   get isIdle(): boolean {
-    return this.#underWay.size + this.#listening.size === 0
+    return this.#underWay.size + this.#sending.size + this.#listening.size === 0
+  }
+
+  /** True once it takes no more requests. */
+  get isEnding(): boolean {
+    return this.#isRetired || this.#isCut || this.#closing !== undefined
   }
 
   async post(exchange: Exchange, body: unknown): Promise<void> {
+    if (this.#isCut) return refuse(exchange, 401, 'a token is needed', { 'www-authenticate': 'Bearer' })
     this.#underWay.add(exchange)
     try {
       await this.#post(exchange, body)
     } finally {
       this.#underWay.delete(exchange)
+      if (this.isIdle) this.#whenIdle()
     }
   }
 
@@ -79,11 +84,30 @@ export class ModernDoor {
 
   /** Ends all that is under way, and closes. */
   async cut(): Promise<void> {
-    for (const exchange of [...this.#underWay, ...this.#listening]) exchange.cut()
+    this.#isCut = true
+    for (const exchange of [...this.#underWay, ...this.#sending, ...this.#listening]) exchange.cut()
     await this.close()
   }
 
-  async close(): Promise<void> {
+  /** Takes no more requests, ends the streams of clients that listen, and closes when the calls under way have ended. */
+  async retire(): Promise<void> {
+    this.#isRetired = true
+    for (const exchange of this.#listening) exchange.cut()
+    this.#listening.clear()
+    if (!this.isIdle)
+      await new Promise<void>((resolve) => {
+        this.#whenIdle = resolve
+      })
+    await this.close()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#whenIdle()
     await (await this.#handler)?.close()
     await this.#client.close()
   }
@@ -116,12 +140,25 @@ export class ModernDoor {
   async #rare(exchange: Exchange, body: unknown): Promise<Response> {
     const handler = await this.#sdkHandler()
     const response = await handler.fetch(exchange.toRequest(), { parsedBody: body })
-    if (!isJson(body) || body.method !== 'subscriptions/listen' || !response.ok) return response
-    this.#listening.add(exchange)
+    if (!isJson(body) || body.method !== 'subscriptions/listen' || !response.ok)
+      return this.#whileSent(response, exchange)
+    // It began to listen while the door was retired.
+    if (this.#isRetired) exchange.cut()
+    else this.#listening.add(exchange)
     const stops = await Promise.all(watchedResources(body).map((uri) => this.#watch(uri, handler)))
     return whenEnded(response, () => {
       this.#listening.delete(exchange)
       for (const stop of stops) stop()
+    })
+  }
+
+  /** A call may be under way for as long as its stream is open. */
+  #whileSent(response: Response, exchange: Exchange): Response {
+    if (response.headers.get('content-type') !== 'text/event-stream' || !response.body) return response
+    this.#sending.add(exchange)
+    return whenEnded(response, () => {
+      this.#sending.delete(exchange)
+      if (this.isIdle) this.#whenIdle()
     })
   }
 

@@ -55,11 +55,9 @@ class OpenInspector implements Inspector {
       : plain(200, 'Done. Close this tab and go back to the page.')
   }
 
-  /** The page shows every profile, so a token that is bound to one does not open it. */
   async #api(request: Request): Promise<Response> {
-    const sender = await this.#access.check(request)
-    if (sender instanceof Response) return sender
-    if (sender.profile !== undefined) return plain(403, 'this token is bound to a profile')
+    const refused = await this.#refuse(request)
+    if (refused) return refused
     // Loaded with the first use: most gateways run without a page.
     const { answerApi } = await import('./api/router.ts')
     const response = await answerApi(this.#inspection, request)
@@ -67,11 +65,18 @@ class OpenInspector implements Inspector {
     return isStream ? this.#whileAllowed(response, request) : response
   }
 
-  /** Nothing is sent on a stream once its token is no longer accepted: it ends instead. */
+  /** The response that refuses a request. The page shows every profile, so a token that is bound to one does not open it. */
+  async #refuse(request: Request): Promise<Response | undefined> {
+    const sender = await this.#access.check(request)
+    if (sender instanceof Response) return sender
+    return sender.profile === undefined ? undefined : plain(403, 'this token is bound to a profile')
+  }
+
+  /** Nothing is sent on a stream once its token no longer opens the page: it ends instead. */
   #whileAllowed({ body, status, headers }: Response, request: Request): Response {
     const checked = new TransformStream<Uint8Array, Uint8Array>({
       transform: async (chunk, controller) => {
-        if ((await this.#access.check(request)) instanceof Response) controller.terminate()
+        if (await this.#refuse(request)) controller.terminate()
         else controller.enqueue(chunk)
       },
     })

@@ -115,8 +115,13 @@ function textOf(config: Config): string {
 
 /** What only a restart applies. */
 function tablesOf(config: Config): Readonly<Record<string, unknown>> {
-  const { gateway: { oauth, limits } = {}, tools, searcher, memory, memoryText } = config
-  return { 'gateway.oauth': oauth, 'gateway.limits': limits, tools: [tools, searcher, memory, memoryText] }
+  const { gateway: { oauth, limits, hosts } = {}, tools, searcher, memory, memoryText } = config
+  return {
+    gateway: hosts,
+    'gateway.oauth': oauth,
+    'gateway.limits': limits,
+    tools: [tools, searcher, memory, memoryText],
+  }
 }
 
 function changedTables(before: Config, now: Config): readonly string[] {

@@ -19,7 +19,12 @@ export function reachableHosts(host: string): readonly string[] | undefined {
   const addresses = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
-  return ['localhost', '127.0.0.1', '[::1]', ownName(), ...(isEvery ? addresses : [host])]
+  return ['localhost', '127.0.0.1', '[::1]', ownName(), ...(isEvery ? addresses : [nameOf(host)])]
+}
+
+/** An address as a Host header has it: IPv6 in brackets, without a zone. */
+function nameOf(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host.replace(/%.*/, '')}]` : host
 }
 
 /** Where a gateway is found from other machines, and from this one. */

@@ -109,8 +109,16 @@ export function readGateway(
       : { oauth: readFilled<GatewayOAuthConfig>(oauth, OAUTH_FIELDS, at('oauth')) }),
     ...(clients.size === 0 ? {} : { tokens: Object.fromEntries(clients) }),
     ...(limits === undefined ? {} : { limits: readScalars(limits, LIMIT_FIELDS, at('limits')) }),
-    ...(read.hosts === undefined ? {} : readScalars({ hosts: read.hosts }, HOST_FIELDS, at())),
+    ...(read.hosts === undefined ? {} : { hosts: readHosts(read.hosts, at()) }),
   }
+}
+
+function readHosts(value: unknown, source: Source): readonly string[] {
+  const { hosts = [] } = readScalars({ hosts: value }, HOST_FIELDS, source) as Pick<GatewayConfig, 'hosts'>
+  const wrong = hosts.find((host) => !/^(?:\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)$/i.test(host))
+  if (wrong === undefined) return hosts
+  const form = 'write it without scheme, port and path, such as "tools.example.com" or "[::1]"'
+  throw invalid(source.place, ['hosts'], `"${wrong}" is not a bare host name; ${form}`)
 }
 
 /** The tables of several files as one: the later file wins, for `tokens` and `limits` entry by entry. */

@@ -448,6 +448,13 @@ describe('loadConfig', () => {
     const config = await load({ '/project/toolcrib.toml': hosts })
     expect(config.gateway).toEqual({ hosts: ['toolcrib', 'tools.example.com'] })
     expect(readConfig(config).gateway).toEqual(config.gateway)
+    for (const host of ['https://x', 'x:443'])
+      await expect(
+        load({ '/project/toolcrib.toml': `[gateway]\nhosts = ["${host}"]` }),
+      ).rejects.toMatchObject({
+        code: 'config-invalid',
+        message: expect.stringContaining(`"${host}" is not a bare host name`),
+      })
     await expect(load({ '/project/toolcrib.toml': '[gateway]\nhosts = "toolcrib"' })).rejects.toThrow('hosts')
   })
 
