@@ -171,9 +171,10 @@ export class GatewayServices {
     })
     await Promise.race([this.load.idle(), timeUp])
     stop()
-    this.modernCalls.giveUp()
     // The last results are known, and written in the steps that follow.
-    for (let step = 0; step < 3; step++) await new Promise((resolve) => setImmediate(resolve))
+    await someSteps()
+    this.modernCalls.giveUp()
+    await someSteps()
   }
 
   async close(): Promise<void> {
@@ -237,4 +238,8 @@ const inBackground: Schedule = (delayMs, fire) => {
   const timer = setTimeout(fire, delayMs)
   timer.unref()
   return () => clearTimeout(timer)
+}
+
+async function someSteps(): Promise<void> {
+  for (let step = 0; step < 3; step++) await new Promise((resolve) => setImmediate(resolve))
 }
