@@ -90,6 +90,7 @@ export class RollCall {
 
   async #ask(session: string): Promise<Held> {
     const silent = new Set(this.#present)
+    const isAwaited = !this.#isComplete || silent.size > 0
     let settle: (held: Held) => void = () => {}
     const answer = new Promise<Held>((resolve) => {
       settle = resolve
@@ -105,7 +106,6 @@ export class RollCall {
     try {
       if (!this.#isBegun) void this.begin()
       const isAsked = await this.#announce('session-wanted', { session })
-      const isAwaited = !this.#isComplete || silent.size > 0
       if (!isAsked || !isAwaited) settle('unknown')
       return await answer
     } finally {
