@@ -1,3 +1,5 @@
+import { ToolRegistry, type ToolResult } from 'toolcrib'
+import { secretsBackend } from 'toolcrib/capabilities'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
 import { connectClient, openGateway, rawRequest } from './gateway.fixture.ts'
@@ -9,8 +11,9 @@ const _meta = { 'io.modelcontextprotocol/clientCapabilities': { extensions: { [T
 const [ADA, BOB] = ['ada-has-a-long-token', 'bob-has-another-token']
 
 describe('a task of a modern server', () => {
-  async function open() {
-    const options = { store: memoryStore(), tokens: [{ token: ADA }, { token: BOB }], mode: 'full' } as const
+  async function open(registry = new ToolRegistry()) {
+    const tokens = [{ token: ADA }, { token: BOB }]
+    const options = { store: memoryStore(), tokens, mode: 'full', registry } as const
     const { gateway } = await openGateway({ tasks: SERVER }, options)
     const send = async (method: string, params: Record<string, unknown>, token: string) => {
       const { taskId } = params
@@ -52,10 +55,49 @@ describe('a task of a modern server', () => {
 
     // The id says everything; the server that has the task is another one here.
     await gateway.close()
-    const next = await openGateway({ tasks: SERVER }, options)
+    const next = await openGateway({ tasks: SERVER }, { ...options, registry: new ToolRegistry() })
     const headers = { authorization: `Bearer ${ADA}`, 'mcp-name': String(taskId) }
     const { answer } = await rawRequest(next.gateway, 'tasks/get', { taskId, _meta }, headers)
     expect(answer.error).toEqual({ code: -32_602, message: 'Unknown task' })
+  })
+
+  it('passes hooks, reducers and masks with its result, as a call does', async () => {
+    const seen: [string, ToolResult][] = []
+    const begun: string[] = []
+    const registry = new ToolRegistry({
+      capabilities: {
+        secrets: secretsBackend({ env: ['TOKEN'], environment: { TOKEN: 's3cr3t-value-42' } }),
+      },
+      hooks: {
+        before_tool_call: ({ name }) => void begun.push(name),
+        after_tool_call: ({ name }, result) => {
+          seen.push([name, result])
+          return result.ok && result.value.includes('deleted')
+            ? { ...result, value: `${result.value}, says the hook` }
+            : undefined
+        },
+      },
+    })
+    const { send } = await open(registry)
+    const name = 'tasks__confirm_delete'
+    const call = { name, arguments: { filename: 's3cr3t-value-42' }, _meta }
+    const { taskId } = (await send('tools/call', call, ADA)).result as Record<string, unknown>
+    const inputResponses = { confirm: { action: 'accept', content: {} } }
+    await send('tasks/update', { taskId, inputResponses, _meta }, ADA)
+    const done = await send('tasks/get', { taskId, _meta }, ADA)
+    const text = '*** deleted, says the hook'
+    expect(done.result).toMatchObject({
+      ...{ taskId, status: 'completed' },
+      result: { resultType: 'complete', content: [{ type: 'text', text }] },
+    })
+    expect(seen.at(-1)).toEqual([`mcp__${name}`, { ok: true, value: '*** deleted' }])
+    expect(begun).toEqual([`mcp__${name}`])
+
+    // A tool that is not permitted any more says nothing either.
+    registry.quarantine(`mcp__${name}`, 'it changed')
+    const later = await send('tasks/get', { taskId, _meta }, ADA)
+    expect(later.result).toMatchObject({ result: { isError: true } })
+    expect(JSON.stringify(later.result)).not.toContain('deleted')
   })
 
   it('does not exist for anybody else', async () => {

@@ -8,10 +8,11 @@ const EVERYTHING = script(referenceServer('everything'))
 describe('what a model reads', () => {
   it('names tools as the client sees them, where they are and how they are called', async () => {
     const profiles = { one: { deny: ['mcp__third__*'] } }
-    const { gateway } = await openGateway(
-      { modern: MODERN, second: MODERN, third: MODERN },
+    const { gateway, registry } = await openGateway(
+      { modern: MODERN, second: MODERN, third: MODERN, fourth: MODERN },
       { mode: 'lazy', profiles },
     )
+    registry.quarantine('mcp__fourth__add', 'it changed')
     const client = await connectClient(gateway, { era: 'legacy', url: `${URL_OF_GATEWAY}/one` })
     const [search] = (await client.listTools()).tools
     expect(search?.description).toContain('call each through the tool that its "call_with" names')

@@ -199,6 +199,27 @@ describe('two replicas', () => {
     expect([answer?.status, reads]).toEqual([404, 1])
   })
 
+  it('do not look for all the sessions that one token invents', async () => {
+    const [ada, bob] = ['ada-has-a-long-token', 'bob-has-another-token']
+    const options = { tokens: [{ token: ada }, { token: bob }], now: () => 1_000_000 }
+    const { first } = await openReplicas({}, options)
+    const ask = (token: string, id: string) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-session-id': id,
+      }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
+      return first.gateway.fetch(new Request(URL_OF_GATEWAY, { method: 'POST', headers, body }))
+    }
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => ask(ada, `invented-${index}`)))
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(20)
+    const refused = answers.filter(({ status }) => status === 503)
+    expect(refused.map(({ headers }) => headers.get('retry-after'))).toEqual(Array(10).fill('1'))
+    expect((await ask(bob, 'invented')).status).toBe(404)
+  })
+
   it('list what the other found at a server that is not running here', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'toolcrib-replicas-'))
     onTestFinished(() => rmSync(folder, { recursive: true }))

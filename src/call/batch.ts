@@ -26,6 +26,7 @@ export interface Batch {
   /** How often in a row the same call may be made; 0 = no limit. */
   readonly maxIdenticalCalls: number
   readonly executeInstead: CallContext['execute'] | undefined
+  readonly lateResult: CallContext['lateResult'] | undefined
   readonly abort: BatchAbort
   /** For batches with `maxParallel`. */
   readonly slots: Slots | undefined

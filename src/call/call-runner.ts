@@ -1,6 +1,7 @@
 import {
   anyFunction,
   anyList,
+  anyObject,
   anyText,
   aSignal,
   checkOptions,
@@ -103,6 +104,7 @@ export class CallRunner {
       hooks: hookList(context.hooks, settings.hooks, timeoutMs),
       maxIdenticalCalls: context.maxIdenticalCalls ?? settings.maxIdenticalCalls,
       executeInstead: context.execute,
+      lateResult: context.lateResult,
       abort: new BatchAbort(context.signal),
       slots: maxParallel === undefined ? undefined : new Slots(maxParallel),
       ...parts,
@@ -145,6 +147,7 @@ const RULES: OptionRules<CallContext> = {
   meters: anyList,
   maxIdenticalCalls: wholeNumber(),
   execute: anyFunction,
+  lateResult: anyObject,
 }
 
 /** Checks the context of a batch. Throws `config-invalid` for an unknown key or a value out of range. */

@@ -38,6 +38,11 @@ export interface CallContext {
    * doors that send a call on themselves, to pass the answer on as it came.
    */
   readonly execute?: ExecuteInstead
+  /**
+   * The result of calls that were begun earlier, where it arrives later than they returned. Policy, `after_tool_call`,
+   * reducers and masks apply to it; nothing is run, and arguments are neither checked nor counted.
+   */
+  readonly lateResult?: ToolResult
 }
 
 /** Runs a call, or returns undefined to leave it to the tool. */

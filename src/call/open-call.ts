@@ -54,6 +54,7 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
     noteCall(target.entry.name, target.args, batch)
     return { isUse: false, step: { answer: refusal } }
   }
+  if (batch.lateResult !== undefined) return { isUse: false, step: { args: target.args } }
   const checked = checkCall(target, target.args, call, batch)
   // Repeating a search or reading on is not a loop.
   const times = target.entry.isSelfLimiting

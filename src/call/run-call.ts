@@ -3,7 +3,7 @@ import { canonicalJson, copyJson } from '../json.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
 import { copyResult, maskResult } from '../secrets/mask.ts'
 import type { ReduceContext, Tool, ToolResult } from '../tool.ts'
-import { failedWith, failure, readResult } from './answers.ts'
+import { failedWith, failure, readResult, toResult } from './answers.ts'
 import { type Batch, partFailed } from './batch.ts'
 import type { CallTarget } from './call-scope.ts'
 import { runAfterHooks, runBeforeHooks } from './hooks.ts'
@@ -85,7 +85,10 @@ class RunningCall {
     const { toolCallId } = call
     const hooked = { toolCallId, name: toolName, source: target.entry.source, sessionId, turnCount }
 
-    const before = await runBeforeHooks(hooks, { ...hooked, args: validArgs }, limits)
+    // What was begun earlier passed these hooks then.
+    const before = this.#batch.lateResult
+      ? { args: validArgs, isChanged: false }
+      : await runBeforeHooks(hooks, { ...hooked, args: validArgs }, limits)
     if ('refusal' in before) return before.refusal
     const checked = before.isChanged
       ? checkCall(target, before.args, call, this.#batch)
@@ -118,6 +121,8 @@ class RunningCall {
 
   /** Executes the tool, or returns what a read-only tool said a short while ago. */
   #runOrRecall(target: CallTarget, args: unknown): ToolResult | Promise<ToolResult> {
+    const { lateResult } = this.#batch
+    if (lateResult !== undefined) return toResult(lateResult)
     const ttlMs = cacheTtlMs(target.entry.tool, this.#batch)
     return ttlMs > 0 ? this.#recallOrRun(target, args, ttlMs) : this.#run(target, args)
   }

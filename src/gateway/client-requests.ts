@@ -56,7 +56,7 @@ export class ClientRequests {
       case 'tasks/get':
       case 'tasks/update':
       case 'tasks/cancel':
-        return this.#tasks.answer(method, params, { view, line })
+        return this.#tasks.answer(method, params, { scene, line })
       default:
         throw new RpcError(METHOD_NOT_FOUND, 'Method not found')
     }

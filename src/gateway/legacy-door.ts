@@ -6,17 +6,13 @@ import type { ClientIdentity } from './legacy-client.ts'
 import { LEGACY_VERSIONS, LegacySession, refuseUnknown } from './legacy-session.ts'
 import type { RelayTarget } from './replica-duties.ts'
 import { isSessionId, type SessionRecord, SessionRecords } from './session-records.ts'
+import { SessionSearches } from './session-searches.ts'
 import { isJson } from './upstream.ts'
 
 const SWEEP_MS = 60_000
 const MAX_BATCH = 100
 /** When the store is asked again for a session that another replica has open and is writing. */
 const LOOK_AGAIN_MS = [10, 40, 150, 300, 500, 1_000, 1_000]
-/** How long nobody is asked again for a session that no replica has, and for how many of them this is known. */
-const MISSING_MS = 5_000
-const MAX_MISSING = 1_000
-/** How many sessions are looked for at the same time: a client that invents ids must not keep all replicas busy. */
-const MAX_SOUGHT = 100
 
 /**
  * Serves clients of the older era over HTTP: each opens a session, which only its own token can use, and which goes on
@@ -28,14 +24,14 @@ export class LegacyDoor implements RelayTarget {
   readonly #records: SessionRecords
   readonly #sessions = new Map<string, Promise<LegacySession>>()
   readonly #stopListening: () => void
-  readonly #missing = new Map<string, number>()
-  #sought = 0
+  readonly #searches: SessionSearches
   #stopSweeping = () => {}
 
   constructor(services: GatewayServices, access: Access) {
     this.#services = services
     this.#access = access
     this.#records = new SessionRecords(services.store, services.limits.sessionIdleMs, services)
+    this.#searches = new SessionSearches(services.now)
     services.relayTarget = this
     // A store that was away may have taken nothing meanwhile, or have lost what it had.
     this.#stopListening = services.store?.onBack(() => void this.rewrite()) ?? (() => {})
@@ -207,7 +203,7 @@ export class LegacyDoor implements RelayTarget {
 
   /** Opens a session again that another process, or an earlier start, had open. */
   async #restore(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
-    const record = (await this.#records.load(id)) ?? (await this.#seek(id))
+    const record = (await this.#records.load(id)) ?? (await this.#seek(id, client.principal.id))
     if (record?.principal !== client.principal.id || record.profile !== client.view.profile) return undefined
     await this.#makeRoom()
     // Two requests may have come at once.
@@ -223,15 +219,14 @@ export class LegacyDoor implements RelayTarget {
   }
 
   /** The record of a session that was not saved, or that the store has lost, from the replica that has it open. */
-  async #seek(id: string): Promise<SessionRecord | undefined> {
+  async #seek(id: string, principal: string): Promise<SessionRecord | undefined> {
     const { replicas, schedule } = this.#services
-    if (!replicas || !isSessionId(id) || this.#isMissing(id)) return undefined
-    if (this.#sought >= MAX_SOUGHT) throw new Error(`${MAX_SOUGHT} sessions are being looked for`)
-    this.#sought++
+    if (!replicas || !isSessionId(id) || this.#searches.isMissing(id)) return undefined
+    const end = this.#searches.begin(principal)
     try {
       const held = await replicas.wanted(id)
       if (held === 'none') {
-        this.#noteMissing(id)
+        this.#searches.noteMissing(id)
         return undefined
       }
       for (const delayMs of held === 'held' ? LOOK_AGAIN_MS : [0]) {
@@ -241,22 +236,8 @@ export class LegacyDoor implements RelayTarget {
       }
       return undefined
     } finally {
-      this.#sought--
+      end()
     }
-  }
-
-  /** A client that keeps using a session that is gone must not keep all replicas busy. */
-  #noteMissing(id: string): void {
-    this.#missing.set(id, this.#services.now() + MISSING_MS)
-    if (this.#missing.size > MAX_MISSING) this.#missing.delete(this.#missing.keys().next().value ?? '')
-  }
-
-  #isMissing(id: string): boolean {
-    const until = this.#missing.get(id)
-    if (until === undefined) return false
-    if (this.#services.now() < until) return true
-    this.#missing.delete(id)
-    return false
   }
 
   async #remove(id: string): Promise<void> {

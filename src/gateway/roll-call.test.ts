@@ -68,6 +68,24 @@ describe('the roll call of replicas', () => {
     expect(await third).toBe('none')
   })
 
+  it('asks a replica that missed a deadline again, also where there is no other', async () => {
+    const { rollCall, said, begun, fire } = open()
+    await begun()
+    rollCall.heard('slow')
+    const first = rollCall.ask('s')
+    fire(500)
+    expect(await first).toBe('unknown')
+    expect(await rollCall.ask('s')).toBe('unknown')
+    expect(said.filter((topic) => topic === 'session-wanted')).toHaveLength(2)
+    rollCall.heard('slow')
+    const third = rollCall.ask('s')
+    rollCall.answered('s', 'slow', true)
+    expect(await third).toBe('held')
+    rollCall.left('slow')
+    expect(await rollCall.ask('s')).toBe('none')
+    expect(said.filter((topic) => topic === 'session-wanted')).toHaveLength(3)
+  })
+
   it('decides nothing before it knows who is there', async () => {
     let isAway = true
     const { rollCall, said, fire } = open(async () => !isAway)

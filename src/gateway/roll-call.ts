@@ -27,6 +27,8 @@ export class RollCall {
   readonly #announce: Announce
   readonly #schedule: Schedule
   readonly #present = new Set<string>()
+  /** Replicas that missed a deadline, and have said nothing since. */
+  readonly #overdue = new Set<string>()
   readonly #questions = new Map<string, Question>()
   /** Whether the others were asked who is there, and whether they have had the time to say so. */
   #isBegun = false
@@ -47,16 +49,20 @@ export class RollCall {
     if (!this.#isBegun) return
     this.#stop = this.#schedule(ARRIVAL_MS, () => {
       this.#isComplete = true
+      // Whoever is still there has said so by now.
+      this.#overdue.clear()
     })
   }
 
   /** Notes that a replica is there. */
   heard(replica: string): void {
     this.#present.add(replica)
+    this.#overdue.delete(replica)
   }
 
   left(replica: string): void {
     this.#present.delete(replica)
+    this.#overdue.delete(replica)
     for (const session of this.#questions.keys()) this.answered(session, replica, false)
   }
 
@@ -64,7 +70,8 @@ export class RollCall {
   ask(session: string): Promise<Held> {
     const known = this.#questions.get(session)
     if (known) return known.answer
-    if (this.#isComplete && this.#present.size === 0) return Promise.resolve('none')
+    const isAlone = this.#present.size === 0 && this.#overdue.size === 0
+    if (this.#isComplete && isAlone) return Promise.resolve('none')
     return this.#ask(session)
   }
 
@@ -83,18 +90,23 @@ export class RollCall {
 
   async #ask(session: string): Promise<Held> {
     const silent = new Set(this.#present)
+    const isAwaited = !this.#isComplete || silent.size > 0
     let settle: (held: Held) => void = () => {}
     const answer = new Promise<Held>((resolve) => {
       settle = resolve
     })
     this.#questions.set(session, { silent, answer, settle })
     const stop = this.#schedule(PATIENCE_MS, () => {
-      for (const replica of silent) this.#present.delete(replica)
+      for (const replica of silent) {
+        this.#present.delete(replica)
+        this.#overdue.add(replica)
+      }
       settle('unknown')
     })
     try {
       if (!this.#isBegun) void this.begin()
-      if (!(await this.#announce('session-wanted', { session }))) settle('unknown')
+      const isAsked = await this.#announce('session-wanted', { session })
+      if (!isAsked || !isAwaited) settle('unknown')
       return await answer
     } finally {
       stop()

@@ -7,6 +7,8 @@ import { isJson } from './upstream.ts'
 const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']
 /** How many tools of the same name on other servers are listed with a match. */
 const MAX_TWINS = 5
+/** The states of tools that a client can call. */
+const CALLABLE = ['visible', 'active', 'deferred']
 
 /** What a search found, as one client reads it: names as it sees them, and the door for each tool. */
 export class ShownFindings {
@@ -59,13 +61,13 @@ export class ShownFindings {
   /** A search lists one of several tools that are alike. Which server is meant, only the model can know. */
   #twinsOf(registered: string, listed: ReadonlySet<unknown>): readonly string[] {
     const { names, session } = this.#scene
-    const permitted = names
-      .twinsOf(registered)
-      .filter(
-        (twin) =>
-          !listed.has(twin.registered) && this.#registry.explain(twin.registered, session).state !== 'denied',
-      )
-    return permitted.slice(0, MAX_TWINS).map(({ shown }) => shown)
+    const callable: string[] = []
+    for (const twin of names.twinsOf(registered)) {
+      if (callable.length === MAX_TWINS) break
+      if (listed.has(twin.registered)) continue
+      if (CALLABLE.includes(this.#registry.explain(twin.registered, session).state)) callable.push(twin.shown)
+    }
+    return callable
   }
 }
 

@@ -34,7 +34,7 @@ export class Strangers {
    */
   async beforeCall(name: string, view: View, signal: AbortSignal): Promise<void> {
     const starting = this.#ownersOf(name, view).filter(({ failure }) => failure === undefined)
-    if (starting.length === 0) return
+    if (starting.length === 0 || signal.aborted) return
     const servers = starting.map(({ server }) => server)
     const timeoutMs = servers.some((server) => isOf(name, server)) ? CALL_WAIT_MS : this.#limits.listWaitMs
     let stop = () => {}

@@ -1,8 +1,10 @@
+import type { ToolResult } from 'toolcrib'
+import { Answered, summaryOf, textOf } from './answered.ts'
 import type { ClientLine, Json } from './client-line.ts'
 import type { RequestStates } from './request-states.ts'
 import { RpcError } from './rpc-error.ts'
+import type { CallScene } from './tool-calls.ts'
 import { isJson, TASKS_EXTENSION, type Upstream } from './upstream.ts'
-import type { View } from './view.ts'
 
 export const TASK_METHODS: readonly string[] = ['tasks/get', 'tasks/update', 'tasks/cancel']
 
@@ -10,12 +12,14 @@ const MISSING_CAPABILITY = -32_021
 const INVALID_PARAMS = -32_602
 
 /**
- * Tasks of modern servers. The id that a client gets names the server and the server's own id, sealed for the token and
- * profile of that client: nothing is kept here, and nobody else can ask about the task.
+ * Tasks of modern servers. The id that a client gets names the tool, its server and the server's own id, sealed for the
+ * token and profile of that client: nothing is kept here, and nobody else can ask about the task. The result of a task
+ * passes the session as that of a call does: `after_tool_call`, reducers and masks of the host see it.
  */
 export class Tasks {
   readonly #states: RequestStates
   readonly #upstream: Upstream
+  #nextId = 0
 
   constructor(states: RequestStates, upstream: Upstream) {
     this.#states = states
@@ -23,36 +27,81 @@ export class Tasks {
   }
 
   /** The result of a call as its client gets it. */
-  async issued(result: Json, server: string, client: TaskOwner): Promise<Json> {
+  async issued(result: Json, { server, tool }: BegunCall, client: TaskOwner): Promise<Json> {
     const { taskId, resultType } = result
     if (resultType !== 'task' || typeof taskId !== 'string') return result
-    return { ...result, taskId: await this.#states.sealForever({ server, taskId }, boundTo(client)) }
+    const sealed = await this.#states.sealForever({ server, tool, taskId }, boundTo(client))
+    return { ...(await this.#seen(result, tool, client)), taskId: sealed }
   }
 
   /** Answers a request about a task, with what its server answers. */
-  async answer(method: string, params: Json, { view, line }: TaskOwner): Promise<Json> {
+  async answer(method: string, params: Json, client: TaskOwner): Promise<Json> {
+    const { scene, line } = client
     if (!offersTasks(line.capabilities))
       throw new RpcError(MISSING_CAPABILITY, `${method} needs a client with the tasks extension`, {
         requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
       })
     const { taskId } = params
-    const opened =
-      typeof taskId === 'string' ? await this.#states.open(taskId, boundTo({ view, line })) : undefined
-    const server = String(opened?.server)
-    if (!opened || !view.permitsServer(server))
+    const opened = typeof taskId === 'string' ? await this.#states.open(taskId, boundTo(client)) : undefined
+    const { server, tool } = opened ?? {}
+    if (
+      !opened ||
+      typeof server !== 'string' ||
+      typeof tool !== 'string' ||
+      !scene.view.permitsServer(server)
+    )
       throw new RpcError(
         INVALID_PARAMS,
         'Unknown task; it may have been of another client, or of another gateway',
       )
     const sent = { method, params: { ...params, taskId: opened.taskId } }
-    const result = await this.#upstream.send(server, sent, line)
-    return result.taskId === undefined ? result : { ...result, taskId }
+    const answer = await this.#upstream.send(server, sent, line)
+    const seen = await this.#seen(answer, tool, client)
+    return seen.taskId === undefined ? seen : { ...seen, taskId }
+  }
+
+  /** A task with its result, or its error, as the host's hooks, reducers and masks leave them. */
+  async #seen(task: Json, tool: string, client: TaskOwner): Promise<Json> {
+    const { result, error } = task
+    const seen: Record<string, unknown> = { ...task }
+    if (isJson(result)) {
+      const answered = new Answered({ raw: result }, summaryOf(result))
+      const kept = result.resultType === undefined ? {} : { resultType: result.resultType }
+      seen.result = { ...kept, ...answered.answer(await this.#pass(answered.summary, tool, client)) }
+    }
+    if (isJson(error)) {
+      const said = String(error.message)
+      const text = textOf(
+        await this.#pass({ ok: false, code: 'execution_failed', error: said }, tool, client),
+      )
+      // What else the error has may repeat what was taken out of its text.
+      if (text !== said) seen.error = { code: error.code, message: text }
+    }
+    return seen
+  }
+
+  async #pass(lateResult: ToolResult, tool: string, { scene, line }: TaskOwner): Promise<ToolResult> {
+    const toolCallId = `task-${++this.#nextId}`
+    const [passed] = await scene.session.execute([{ toolCallId, name: tool, args: {} }], {
+      signal: line.signal,
+      timeoutMs: 0,
+      resultBudgetChars: Number.MAX_SAFE_INTEGER,
+      lateResult,
+    })
+    return passed?.result ?? { ok: false, code: 'execution_failed', error: 'the task has no result' }
   }
 }
 
-interface TaskOwner {
-  readonly view: View
+/** The client of a task, in its session. */
+export interface TaskOwner {
+  readonly scene: CallScene
   readonly line: ClientLine
+}
+
+/** The call that a task belongs to: the registered name of its tool, and its server. */
+export interface BegunCall {
+  readonly server: string
+  readonly tool: string
 }
 
 /** Whether a client or a server with these capabilities knows tasks. */
@@ -60,6 +109,6 @@ export function offersTasks({ extensions }: Json): boolean {
   return isJson(extensions) && extensions[TASKS_EXTENSION] !== undefined
 }
 
-function boundTo({ view, line }: TaskOwner): string {
-  return JSON.stringify(['task', line.principal, view.profile ?? null])
+function boundTo({ scene, line }: TaskOwner): string {
+  return JSON.stringify(['task', line.principal, scene.view.profile ?? null])
 }

@@ -1,10 +1,11 @@
 import { type ExecutedCall, type Session, ToolcribError, type ToolRegistry, type ToolResult } from 'toolcrib'
 import { ServerError } from 'toolcrib/mcp'
+import { Answered, failed, summaryOf, toCallResult } from './answered.ts'
 import type { ClientLine, Json } from './client-line.ts'
 import { RpcError } from './rpc-error.ts'
 import { isReadOnly, ShownFindings } from './shown-findings.ts'
 import type { Strangers } from './strangers.ts'
-import type { Tasks } from './tasks.ts'
+import type { BegunCall, TaskOwner, Tasks } from './tasks.ts'
 import type { ToolNames } from './tool-names.ts'
 import { isJson, type Upstream } from './upstream.ts'
 import type { View } from './view.ts'
@@ -60,7 +61,7 @@ export class ToolCalls {
     const call = door ?? { name: known ?? name, args: args ?? {} }
     if (!door && known === undefined && this.#isDenied(name, scene))
       throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name.slice(0, 200)}`)
-    const sent = new SentCall(this.#upstream, this.#tasks, rest, { view: scene.view, line })
+    const sent = new SentCall(this.#upstream, this.#tasks, rest, { scene, line })
     const toolCallId = String(++this.#nextId)
     const [answer] = await scene.session.execute([{ toolCallId, ...call }], {
       signal: line.signal,
@@ -117,29 +118,26 @@ class SentCall {
   readonly #upstream: Upstream
   readonly #tasks: Tasks
   readonly #rest: Json
-  readonly #client: { readonly view: View; readonly line: ClientLine }
+  readonly #client: TaskOwner
 
-  constructor(
-    upstream: Upstream,
-    tasks: Tasks,
-    rest: Json,
-    client: { readonly view: View; readonly line: ClientLine },
-  ) {
+  constructor(upstream: Upstream, tasks: Tasks, rest: Json, client: TaskOwner) {
     this.#upstream = upstream
     this.#tasks = tasks
     this.#rest = rest
     this.#client = client
   }
 
-  execute({ source, ownName, args }: ExecutedCall): Promise<ToolResult> | undefined {
+  execute({ name: tool, source, ownName, args }: ExecutedCall): Promise<ToolResult> | undefined {
     if (source.kind !== 'mcp') return undefined
-    return this.#send(source.server, { ...this.#rest, name: ownName, arguments: args })
+    const params = { ...this.#rest, name: ownName, arguments: args }
+    return this.#send({ server: source.server, tool }, params)
   }
 
-  async #send(server: string, params: Json): Promise<ToolResult> {
+  async #send(begun: BegunCall, params: Json): Promise<ToolResult> {
+    const { server } = begun
     try {
       const answer = await this.#upstream.send(server, { method: 'tools/call', params }, this.#client.line)
-      const raw = await this.#tasks.issued(answer, server, this.#client)
+      const raw = await this.#tasks.issued(answer, begun, this.#client)
       this.outcome = new Answered({ raw }, summaryOf(raw))
     } catch (error) {
       if (error instanceof ToolcribError) return { ok: false, code: 'execution_failed', error: error.message }
@@ -150,58 +148,8 @@ class SentCall {
   }
 }
 
-/** A server's response, and the summary of it that hooks, events and reducers of the registry see. */
-class Answered {
-  readonly summary: ToolResult
-  readonly #kept: { readonly raw: Json } | { readonly error: ServerError | RpcError }
-
-  constructor(
-    kept: { readonly raw: Json } | { readonly error: ServerError | RpcError },
-    summary: ToolResult,
-  ) {
-    this.#kept = kept
-    this.summary = summary
-  }
-
-  /** The response unchanged, unless hooks, reducers or masked secrets of the host changed its summary. */
-  answer(result: ToolResult): Json {
-    if (textOf(result) !== textOf(this.summary) || result.structured !== this.summary.structured)
-      return toCallResult(result)
-    if ('error' in this.#kept) throw RpcError.from(this.#kept.error)
-    return this.#kept.raw
-  }
-}
-
 function isDoor(name: string): boolean {
   return name === 'call_tool' || name === 'call_read_tool'
-}
-
-function summaryOf(raw: Json): ToolResult {
-  const blocks = Array.isArray(raw.content) ? raw.content : []
-  const texts = blocks.filter(isJson).flatMap(({ type, text }) => (type === 'text' ? [String(text)] : []))
-  const text = texts.join('\n')
-  return raw.isError === true
-    ? { ok: false, code: 'execution_failed', error: text }
-    : {
-        ok: true,
-        value: text,
-        ...(raw.structuredContent === undefined ? {} : { structured: raw.structuredContent }),
-      }
-}
-
-function toCallResult(result: ToolResult): Json {
-  const meta = result.meta === undefined ? {} : { _meta: result.meta }
-  const structured = isJson(result.structured) ? { structuredContent: result.structured } : {}
-  if (!result.ok) return { ...failed(result.error), ...meta }
-  return { content: result.content ?? [{ type: 'text', text: result.value }], ...structured, ...meta }
-}
-
-function failed(text: string): Json {
-  return { content: [{ type: 'text', text }], isError: true }
-}
-
-function textOf(result: ToolResult): string {
-  return result.ok ? result.value : result.error
 }
 
 /** A text of the registry with the names that clients see. */

@@ -114,17 +114,30 @@ function readAddress(url: string | undefined): { readonly kind: string; readonly
 }
 
 const SENTINEL_PORT = 26_379
+const SENTINEL_KEYS = ['name', 'sentinel']
 
 /** `redis://host[:port][/database]?name=…&sentinel=host[:port]…`: the Sentinels to ask, and the name of the primary. */
 function sentinelsOf(text: string): object {
   const { host, pathname, searchParams } = new URL(text)
+  const database = pathname.slice(1)
+  // Neither is quoted: a password that is not encoded can end up there.
+  if (!/^\d{0,9}$/.test(database))
+    throw new ToolcribError(
+      'config-invalid',
+      'the database in the address of a Redis is not a number; the name of a primary is ?name=…',
+    )
+  if ([...searchParams.keys()].some((key) => !SENTINEL_KEYS.includes(key)))
+    throw new ToolcribError(
+      'config-invalid',
+      'the address of Sentinels has an unknown key; use only name and sentinel',
+    )
   const sentinels = [host, ...searchParams.getAll('sentinel')].map((each) => {
     if (each === '' || !URL.canParse(`redis://${each}`))
       throw new ToolcribError('config-invalid', 'a Sentinel in the address of a Redis is not host:port')
     const { hostname, port } = new URL(`redis://${each}`)
     return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? SENTINEL_PORT : Number(port) }
   })
-  return { sentinels, name: searchParams.get('name') ?? 'mymaster', db: Number(pathname.slice(1)) || 0 }
+  return { sentinels, name: searchParams.get('name') ?? 'mymaster', db: Number(database) }
 }
 
 /** A cluster's nodes name each other by address, so the credentials and TLS of the first apply to all of them. */

@@ -68,6 +68,9 @@ describe.skipIf(url === undefined)('redisStore', () => {
       ['rediss+sentinel://localhost', 'redis+sentinel://'],
       ['redis+sentinel://localhost?sentinel=a:b:c', 'not host:port'],
       ['redis+sentinel://?name=main', 'not host:port'],
+      ['redis+sentinel://localhost/prod', 'not a number'],
+      ['redis+sentinel://localhost/1/2', 'not a number'],
+      ['redis+sentinel://localhost?names=main', 'unknown key'],
     ] as const)
       await expect(open({ url: address }).get('a')).rejects.toMatchObject({
         code: 'config-invalid',
