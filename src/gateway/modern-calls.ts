@@ -106,7 +106,7 @@ export class ModernCalls {
 
   /** Answers the requests that are still under way: this gateway stops without their results. */
   giveUp(): void {
-    for (const reject of this.#underWay) reject(new RpcError(CALL_LOST, STOPPING, { retry: true }))
+    for (const reject of this.#underWay) reject(new RpcError(CALL_LOST, STOPPING))
   }
 
   /** Gives up the calls of these principals that wait for an answer. */

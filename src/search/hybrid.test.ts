@@ -9,6 +9,12 @@ import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.ts'
 
 const embedder = staticEmbedder()
 
+const deprecated = sampleListing(
+  'mcp__files__read_file',
+  'Reads a file. DEPRECATED: use read_text_file instead.',
+  'files',
+)
+
 describe('hybrid keeps the contract of searchers', () => {
   for (const { name, run } of searcherContract(() => hybrid({ embedder }))) it(name, run)
 })
@@ -119,11 +125,7 @@ describe('hybrid', () => {
   it('ranks a tool that says it is deprecated below the one that replaced it, and says why', async () => {
     const index = hybrid({ embedder }).open()
     index.update('files', [
-      sampleListing(
-        'mcp__files__read_file',
-        'Reads a file. DEPRECATED: use read_text_file instead.',
-        'files',
-      ),
+      deprecated,
       sampleListing('mcp__files__read_text_file', 'Reads the whole content of a file from disk', 'files'),
       sampleListing('mcp__npm__deprecate_package', 'Marks a version of a package as deprecated', 'npm'),
       sampleListing('mcp__npm__publish_package', 'Publishes a version of a package', 'npm'),
@@ -138,13 +140,7 @@ describe('hybrid', () => {
 
   it('does not lower deprecated tools for a request that is about them', async () => {
     const index = hybrid({ embedder }).open()
-    index.update('files', [
-      sampleListing(
-        'mcp__files__read_file',
-        'Reads a file. DEPRECATED: use read_text_file instead.',
-        'files',
-      ),
-    ])
+    index.update('files', [deprecated])
     const { matches } = await rank(index, 'the deprecated tool to read a file')
     expect(matches[0]?.reasons.join()).not.toContain('ranked lower')
   })
