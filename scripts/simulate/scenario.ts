@@ -1,18 +1,12 @@
-// What is loaded with its first use would take real time then, in which simulated time stands still.
-import '@modelcontextprotocol/server'
 import { ToolRegistry } from 'toolcrib'
 import { redisStore } from 'toolcrib/redis'
 import { fileStore, type Store } from 'toolcrib/stores'
-import '../../src/gateway/mcp-server.ts'
-import '../../src/gateway/sdk-wire.ts'
 import { Network, type Outcome, SimClient, summary, textOf } from './sim-client.ts'
 import { ProcessDisk, SimDisk } from './sim-disk.ts'
 import { SimRedis, SimRedisClient } from './sim-redis.ts'
 import { type Backing, SimReplica, STORE_FOLDER } from './sim-replica.ts'
 import { Deeds, TOPICS } from './sim-server.ts'
 import { Violation, World } from './world.ts'
-
-await new ToolRegistry().executeParallel([], { sessionId: 'warm-up' })
 
 export interface SeedReport {
   readonly seed: number

@@ -69,8 +69,6 @@ export class SimReplica {
     const store = watchStore(inner, { clock, schedule })
     this.store = store
     const registry = new ToolRegistry({ mode: 'lazy', searcher: 'lexical', maxActive, clock, newId })
-    // The first search of a registry loads its searcher.
-    world.hold(registry.search('anything'))
     this.servers = connectServers(
       registry,
       // By its address: looking for the program of a command would take real time.

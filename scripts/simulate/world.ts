@@ -32,7 +32,6 @@ export class World {
   #now = 1_700_000_000_000
   #order = 0
   #ids = 0
-  readonly #held: Promise<unknown>[] = []
   #atSteps: { readonly step: number; readonly fire: () => void }[] = []
   steps = 0
 
@@ -89,11 +88,6 @@ export class World {
     this.#atSteps.push({ step: this.steps + count, fire })
   }
 
-  /** Waits for what takes real time, such as loading a module, before time goes on. */
-  hold(work: Promise<unknown>): void {
-    this.#held.push(work)
-  }
-
   sleep(ms: number): Promise<void> {
     return new Promise((resolve) => void this.schedule(ms, resolve))
   }
@@ -104,7 +98,6 @@ export class World {
 
   /** Runs events in their order until `isDone`, or nothing is left; `afterEach` runs after every one. */
   async run(isDone: () => boolean, afterEach: () => void): Promise<void> {
-    await Promise.all(this.#held.splice(0))
     await settle()
     while (!isDone()) {
       const next = this.#next()
@@ -114,7 +107,6 @@ export class World {
       this.#now = Math.max(this.#now, at)
       this.steps++
       fire()
-      await Promise.all(this.#held.splice(0))
       await settle()
       for (const due of this.#atSteps.filter(({ step }) => step <= this.steps)) due.fire()
       this.#atSteps = this.#atSteps.filter(({ step }) => step > this.steps)
