@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { defineTool, estimateTokens, exactTokenCounter, ToolRegistry } from 'toolcrib'
 import { createGateway, type GatewayOptions } from 'toolcrib/gateway'
 import { createInspector, type InspectorOptions } from 'toolcrib/inspector'
-import { connectServers, openFromConfig } from 'toolcrib/mcp'
+import { connectServers, findConfig, lockServers, openFromConfig, writeLockfile } from 'toolcrib/mcp'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { buildPage } from './inspector-page.fixture.ts'
@@ -178,6 +178,54 @@ describe('approving without a lockfile', () => {
     expect(await answer.json()).toMatchObject({
       error: `there is no lockfile; write one with: toolcrib lock --config ${path}`,
     })
+  })
+})
+
+describe('what waits for a person', () => {
+  it('is listed: servers that fail one by one, then together; then those that are not approved', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-inspector-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'team.toml')
+    const failing = ['a', 'b', 'c', 'd', 'e']
+    const unapproved = ['keyless', 'new']
+    // The reason why it fails is about locks, and no approval mends it.
+    const text = (name: string) =>
+      `[server.${name}]\ncommand = "no-such-program"\n${name === 'keyless' ? `env = { KEY = "\${LOCK_KEY}" }\n` : ''}`
+    writeFileSync(path, failing.map(text).join(''))
+    const find = { path, cwd: folder, env: {} }
+    const { config } = await findConfig(find)
+    const observed = Object.entries(config.servers).map(
+      ([name, server]) => [name, { config: server, tools: [] }] as const,
+    )
+    await writeLockfile(join(folder, 'toolcrib.lock'), lockServers(new Map(observed)))
+    writeFileSync(path, [...failing, ...unapproved].map(text).join(''))
+    const opened = await openFromConfig({ ...find, store: false })
+    onTestFinished(() => opened.close())
+    await opened.servers.ready()
+    const { get } = open({ registry: opened.registry, servers: opened.servers, config: { opened, find } })
+    const { decisions } = await (await get('/api/overview')).json()
+    const missing = expect.stringMatching(/^command "no-such-program" not found/)
+    const fails = (server: string, step: unknown) => ({
+      kind: 'server',
+      title: `${server} does not run`,
+      step,
+      to: `#/servers/${server}`,
+    })
+    expect(decisions).toEqual([
+      fails('a', missing),
+      fails('b', missing),
+      fails('c', missing),
+      { kind: 'server', title: '3 more servers do not run', step: 'd, e, keyless', to: '#/servers' },
+      {
+        kind: 'quarantine',
+        title: '2 servers are not approved',
+        step: 'Look at what they would run: keyless, new.',
+        to: '#/safety',
+      },
+    ])
+    const { servers } = await (await get('/api/servers')).json()
+    const needs = servers.map((each: { server: string; needs?: string }) => [each.server, each.needs])
+    expect(Object.fromEntries(needs)).toMatchObject({ a: undefined, keyless: 'config', new: 'approval' })
   })
 })
 

@@ -66,9 +66,9 @@ export class Inspection {
     return this.#gateway?.clients() ?? []
   }
 
-  /** Commands that a person can run beside this gateway. */
-  async commandLine(): Promise<CommandLine> {
-    return new CommandLine(this.connection, (await this.config?.found())?.config.files.at(-1))
+  /** Commands that a person can run beside this gateway, on the file that defines this server; without one, on the last file. */
+  async commandLine(server?: string): Promise<CommandLine> {
+    return new CommandLine(this.connection, await this.config?.fileOf(server))
   }
 
   /** The client of each session: those that are connected, and those that were. */

@@ -104,7 +104,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
   const failed = servers
     .status()
     .flatMap((status) => (status.state === 'failed' ? [status] : []))
-    .filter(({ server, reason }) => !unapproved.includes(server) || !AWAITS_APPROVAL.test(reason))
+    .filter(({ server, needs }) => !unapproved.includes(server) || needs !== 'approval')
   const found: Decision[] = failed.slice(0, LISTED_FAILURES).map(({ server, reason }) => ({
     kind: 'server',
     title: `${server} does not run`,
@@ -160,8 +160,6 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
   return found
 }
 
-/** Reasons of servers that were not started because of the lockfile. */
-const AWAITS_APPROVAL = /lock|approv|command changed/i
 const NOT_APPROVED = 'It is not approved; look at what it would run.'
 const LISTED_FAILURES = 3
 const LISTED_NAMES = 4
