@@ -9,6 +9,7 @@ import { createInspector, type InspectorOptions } from 'toolcrib/inspector'
 import { connectServers, findConfig, lockServers, openFromConfig, writeLockfile } from 'toolcrib/mcp'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { connectClient } from './gateway.fixture.ts'
 import { buildPage } from './inspector-page.fixture.ts'
 
 const TOKEN = 'a-token-for-the-page-1234'
@@ -257,6 +258,39 @@ describe('what the page counts', () => {
     const session = await registry.openSession({ id: 'one', strategy: 'dispatch' })
     session.surface()
     expect((await (await get('/api/overview')).json()).today).toMatchObject({ turns: 1, saved: 0 })
+  })
+
+  it.each(['lazy', 'full'] as const)('is, for one turn, what a client is listed (%s)', async (mode) => {
+    const registry = new ToolRegistry({ defer: 'all' })
+    for (const valve of VALVES) registry.register(valve)
+    const servers = connectServers(registry, {})
+    const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN }], mode })
+    onTestFinished(async () => {
+      await gateway.close()
+      await servers.close()
+    })
+    const { get } = open({ registry, servers, gateway, access: gateway.access })
+    const client = await connectClient(gateway, { token: TOKEN })
+    const listed = (await client.listTools()).tools.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      parameters: inputSchema,
+    }))
+    const countTokens = await exactTokenCounter()
+    const tokens = listed.reduce((sum, tool) => sum + countTokens(JSON.stringify(tool)), 0)
+    const { turn } = await (await get('/api/overview')).json()
+    expect(turn.lazy).toBe(tokens)
+    expect(turn.lazy / turn.full < 0.5).toBe(mode === 'lazy')
+  })
+
+  it('is looked at without a trace: an open overview makes no events that make it ask again', async () => {
+    const { get } = open()
+    await get('/api/overview')
+    await get('/api/overview')
+    const reader = (await get('/api/events')).body?.pipeThrough(new TextDecoderStream()).getReader()
+    const { value = '' } = (await reader?.read()) ?? {}
+    const { events } = JSON.parse(value.replace('data: ', ''))
+    expect(events.map(({ type }: { type: string }) => type)).toEqual([])
   })
 
   it('is what sessions did, not what the page itself tried', async () => {

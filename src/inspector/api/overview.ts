@@ -86,13 +86,11 @@ function byClient(
   return [...rows.values()].sort((first, second) => second.saved - first.saved).slice(0, LISTED_CLIENTS)
 }
 
-/** What one turn shows a model now, and what it would take with every tool. */
+/** What the first turn of a conversation shows a model, and what it would take with every tool. */
 async function turnCost(inspection: Inspection): Promise<{ lazy: number; full: number }> {
-  const { book, history } = inspection
-  const rows = await book.rows()
+  const rows = await inspection.book.rows()
   const full = rows.reduce((sum, { tokens }) => sum + tokens, 0)
-  const last = history.sessions.list()[0]?.surfaceTokens
-  return { lazy: last !== undefined && last > 0 ? last : await inspection.surfaceTokens(), full }
+  return { lazy: await inspection.firstTurnTokens(), full }
 }
 
 async function decisions(inspection: Inspection, misses: number): Promise<Decision[]> {
