@@ -321,7 +321,7 @@ describe.skipIf(!browser)('the page', () => {
     await go('')
     const waiting = main().locator('.card', { has: page.getByRole('heading', { name: /^Waiting for you/ }) })
     await waiting.getByText('nowhere does not run').waitFor()
-    await waiting.getByRole('link', { name: /definitions? changed/ }).click()
+    await waiting.getByRole('link', { name: /tools changed, are new or are gone/ }).click()
     await main().getByRole('button', { name: 'Approve weather · get_rain' }).waitFor()
     await main().locator('.diff ins .unseen', { hasText: 'ZWSP' }).first().waitFor()
     expect(crib.registry.explain('mcp__weather__get_rain').state).toBe('quarantined')

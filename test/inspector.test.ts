@@ -347,6 +347,28 @@ describe('what the page counts', () => {
     expect(everything).not.toContain('a-secret-session-id')
   })
 
+  it('is of the day where the gateway runs', async () => {
+    const { TZ } = process.env
+    onTestFinished(() => {
+      if (TZ === undefined) delete process.env.TZ
+      else process.env.TZ = TZ
+    })
+    process.env.TZ = 'America/Los_Angeles'
+    const day = 24 * 60 * 60 * 1_000
+    // Five in the afternoon there; in Greenwich the next day has begun.
+    const evening = Date.parse('2026-11-17T01:00:00Z')
+    let now = evening - 2 * 60 * 60 * 1_000
+    const registry = new ToolRegistry({ mode: 'lazy', defer: 'all', clock: () => now })
+    const { get } = open({ registry, now: () => now })
+    await converse(registry)
+    now = evening
+    const { today, days } = await (await get('/api/overview')).json()
+    expect(today.calls).toBe(3)
+    expect(days.at(-1)).toMatchObject({ day: '2026-11-16', calls: 3 })
+    now += day
+    expect((await (await get('/api/overview')).json()).today.calls).toBe(0)
+  })
+
   it('adds up in the store over restarts', async () => {
     const store = memoryStore()
     for (const calls of [3, 6]) {

@@ -92,7 +92,8 @@ class Course {
       this.#connectingSince = undefined
     }
     this.#readySince = state === 'ready' ? at : undefined
-    this.#add(at, state === 'failed' ? 'error' : 'info', reason === undefined ? state : `${state}: ${reason}`)
+    const word = state === 'cold' ? 'asleep' : state
+    this.#add(at, state === 'failed' ? 'error' : 'info', reason === undefined ? word : `${word}: ${reason}`)
   }
 
   #add(at: number, level: ServerLine['level'], text: string): void {
