@@ -106,8 +106,10 @@ describe.skipIf(!browser)('the page', () => {
     await go('')
     await shown('A search found nothing')
     await shown('nowhere does not run')
-    const savings = main().getByRole('row', { name: /^an editor 1 / })
-    await savings.waitFor()
+    // Tokens, money, three turns, two searches, a call, no error, one session.
+    await main()
+      .getByRole('row', { name: /^an editor [\d.,]+k? \$\d\S* 3 2 1 0 1$/ })
+      .waitFor()
   })
 
   it('shows why a search finds what it does, by words and by meaning, and what a model would get', async () => {

@@ -179,6 +179,14 @@ describe('approving without a lockfile', () => {
     expect(await answer.json()).toMatchObject({
       error: `there is no lockfile; write one with: toolcrib lock --config ${path}`,
     })
+    const elsewhere = { ...find, lockfilePath: 'locks/team.lock' }
+    const other = open({
+      registry: opened.registry,
+      servers: opened.servers,
+      config: { opened, find: elsewhere },
+    })
+    const { lockCommand } = await (await other.get('/api/safety')).json()
+    expect(lockCommand).toBe(`toolcrib lock --lockfile ${join(folder, 'locks/team.lock')} --config ${path}`)
   })
 })
 

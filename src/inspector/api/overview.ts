@@ -158,7 +158,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
       kind: 'lock',
       title: 'No lockfile',
       step: 'With one, a server that changes its tools is held back until you approve it. Run once:',
-      command: (await inspection.commandLine()).of('lock'),
+      command: (await inspection.commandLine()).of('lock', ...config.lockOption),
       to: '#/safety',
     })
   return found
