@@ -188,6 +188,16 @@ describe('an overloaded gateway', () => {
     await closing
     expect(gateway.status()).toEqual({ state: 'closed', sessions: 0, callsUnderWay: 0, callsParked: 0 })
   })
+
+  it('ends calls that outlast the time it has to close, with an error', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN }, { limits: { drainMs: 50 } })
+    const client = await connectClient(gateway)
+    const slow = client.callTool({ name: 'plain__echo', arguments: { text: 'late', afterMs: 60_000 } })
+    await expect.poll(() => gateway.status().callsUnderWay).toBe(1)
+    const refused = expect(slow).rejects.toThrow('the gateway stopped before this call ended')
+    await gateway.close()
+    await refused
+  })
 })
 
 describe('the metrics of the gateway', () => {
