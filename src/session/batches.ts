@@ -1,5 +1,5 @@
+import { hooksOf } from '../call/call-runner.ts'
 import type { CallContext, CallHooks } from '../call/call-scope.ts'
-import { hooksOf } from '../call/hooks.ts'
 import { isRecord } from '../json.ts'
 import type { Meter } from '../usage.ts'
 
