@@ -14,6 +14,7 @@ import {
   wholeNumber,
 } from '../check-options.ts'
 import { describeError } from '../errors.ts'
+import { isRecord } from '../json.ts'
 import { type Mask, maskFor } from '../secrets/mask.ts'
 import type { CallResult, ToolCall, ToolResult } from '../tool.ts'
 import { failure } from './answers.ts'
@@ -175,6 +176,22 @@ export function checkHooks(owner: string, hooks: CallHooks | readonly CallHooks[
 export function hooksOf(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
   if (hooks === undefined) return []
   return Array.isArray(hooks) ? [...hooks] : [hooks as CallHooks]
+}
+
+/** A context for calls of one session, with hooks that come before those it has; null when it cannot be read. */
+export function contextWith(
+  given: unknown,
+  sessionId: string,
+  before: readonly CallHooks[],
+): Partial<CallContext> | null {
+  try {
+    if (!isRecord(given)) return null
+    const { hooks, ...rest } = given as Partial<CallContext>
+    const all = [...before, ...hooksOf(hooks)]
+    return { ...rest, sessionId, ...(all.length > 0 ? { hooks: all } : {}) }
+  } catch {
+    return null
+  }
 }
 
 /** The hooks of the context come first and may wait for a person; then the registry's, which have a deadline. Each runs once. */
