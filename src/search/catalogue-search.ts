@@ -1,5 +1,5 @@
 import { sourceKey } from '../names.ts'
-import { changedGroups, type ListingGroups } from '../registry/catalogue.ts'
+import { changedGroups, type ListingGroups } from '../registry/snapshot.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { lexical } from './lexical.ts'
