@@ -46,6 +46,7 @@ export class GatewayServices {
   readonly modernCalls: ModernCalls
   readonly connections: PrivateConnections
   readonly traffic: Traffic
+  readonly tools: ToolList
   readonly load: ClientLoad
   readonly offers: Offers
   readonly audience: Audience
@@ -89,11 +90,11 @@ export class GatewayServices {
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const strangers = new Strangers(servers, this.limits)
-    const tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
+    this.tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
     const tasks = new Tasks(states, upstream)
     this.requests = new ClientRequests(
-      tools,
+      this.tools,
       new ToolCalls(registry, upstream, { strangers, tasks }),
       this.offers,
       tasks,
