@@ -121,7 +121,8 @@ export class ToolFinder {
       ...(memory === undefined ? {} : { memory: new SteadyMemory(memory, this.#options.emit) }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
-      searcher,
+      // The default is what `CatalogueSearch` ranks with anyway, without a wrapper that loads it.
+      ...(searcher === this.standard ? {} : { searcher }),
       accepts: audience.accepter(),
       isReady: ({ name }) => {
         const entry = snapshot.get(name)
@@ -188,7 +189,7 @@ export class ToolFinder {
 
   async #loadSearch(): Promise<CatalogueSearch> {
     const { CatalogueSearch } = await import('./catalogue-search.ts')
-    this.#search ??= new CatalogueSearch(this.standard, this.#names)
+    this.#search ??= new CatalogueSearch(undefined, this.#names)
     return this.#search
   }
 }
