@@ -56,7 +56,9 @@ describe('toolcrib without a command', () => {
   it('leads from the servers of other programs to clients that use the gateway, and back', async () => {
     const { status, stdout } = await toolcrib('--yes')
     expect(stdout).toContain('3 new servers in 2 programs (Cursor, Windsurf)')
-    expect(stdout).toMatch(/1 of 3 servers ready: 1 tool, \d+ tokens a turn; through the gateway \d+\n/)
+    expect(stdout).toMatch(
+      /1 of 3 servers ready: 1 tool, \d+ tokens a turn; through the gateway 1 tool, \d+ tokens\n/,
+    )
     expect(stdout).toContain('✗ keyed RAIN_KEY has no value; set RAIN_KEY')
     expect(stdout).toContain('✗ broken command "no-such-program" not found; install no-such-program')
     expect(stdout).toContain('connected Cursor, Windsurf; restart them')

@@ -117,7 +117,7 @@ class Setup {
       terminal.say(`${pc.green('added')} ${added.map(plain).join(', ')}`)
       if (copiedValues > 0 && repository !== undefined)
         terminal.say(
-          pc.yellow(`note: ${this.#config} holds secrets and is in the git repository ${repository}`),
+          pc.yellow(`note: ${this.#config} contains secrets and is in the git repository ${repository}`),
         )
       return true
     }
@@ -153,7 +153,7 @@ class Setup {
     const place = new Terminal({ input, output, errors, cwd, signals, program, schedule, env })
     const check = await checkServers(place, this.#config)
     terminal.say(
-      `${pc.bold(`${figure(check.ready)} of ${plural(check.servers, 'server')} ready`)}: ${plural(check.tools, 'tool')}, ${figure(check.fullTokens)} tokens a turn; through the gateway ${pc.green(figure(check.lazyTokens))}`,
+      `${pc.bold(`${figure(check.ready)} of ${plural(check.servers, 'server')} ready`)}: ${plural(check.tools, 'tool')}, ${figure(check.fullTokens)} tokens a turn; through the gateway ${plural(check.gateway.tools, 'tool')}, ${pc.green(figure(check.gateway.tokens))} tokens`,
     )
     for (const { server, fault, step } of check.broken)
       terminal.say(`  ${pc.red('✗')} ${pc.bold(plain(server))} ${fault}; ${step}`)

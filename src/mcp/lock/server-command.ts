@@ -75,6 +75,15 @@ export function literalSecrets(config: ServerConfig): string[] {
   ]
 }
 
+/**
+ * Returns the words of the command that starts a server, to be shown to a person: as written, with variables unexpanded
+ * and `•••` in place of what looks like a secret. Empty for a server with a URL.
+ */
+export function commandWords(config: ServerConfig): string[] {
+  const { command, args = [] } = commandOf(config, () => '•••')
+  return command === undefined ? [] : [command, ...args]
+}
+
 function isEmpty(map: Readonly<Record<string, string>>): boolean {
   return Object.keys(map).length === 0
 }

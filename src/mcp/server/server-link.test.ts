@@ -8,7 +8,11 @@ import { begin, call, storeWith, World } from './fake-world.fixture.ts'
 
 const CONFIG = { servers: { a: { command: 'x' } } }
 const NOTHING_APPROVED = lockServers(new Map())
-const REFUSED = { state: 'failed', reason: expect.stringContaining('not in toolcrib.lock') }
+const REFUSED = {
+  state: 'failed',
+  needs: 'approval',
+  reason: expect.stringContaining('not in toolcrib.lock'),
+}
 
 describe('a server that a lockfile rejects while it connects', () => {
   it('is not used, although the previous lockfile approved it', async () => {

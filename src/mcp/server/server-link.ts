@@ -4,8 +4,9 @@ import { Deadline, isTooLate, Timers } from '../../time.ts'
 import { describeStartFailure, type StartFailure, type StartFailures } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { Connection } from '../connection/connection.ts'
+import { isSignInFailure } from '../connection/http/describe-http-error.ts'
 import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
-import type { ServerState } from './managed-server.ts'
+import type { ServerProblem, ServerState } from './managed-server.ts'
 import { COOL_DOWN_MS, RestartPolicy } from './restart-policy.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
@@ -64,7 +65,7 @@ export class ServerLink implements ConnectionKeeper {
       return Promise.resolve(this.#live.connection)
     }
     const { refusal } = this.#state
-    if (refusal !== undefined) return Promise.reject(new Error(refusal))
+    if (refusal) return Promise.reject(new Error(refusal.reason))
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined
     })
@@ -90,7 +91,10 @@ export class ServerLink implements ConnectionKeeper {
     if (failure === undefined) return this.connected().then(ignore, ignore)
     this.#restingAfter = failure
     const leftMs = failure.retryAt - this.#context.now()
-    this.#state.set('failed', describeStartFailure(failure, this.#context.now()))
+    this.#state.set('failed', {
+      reason: describeStartFailure(failure, this.#context.now()),
+      needs: failure.needs,
+    })
     this.#timers.start('retry', Math.min(leftMs, COOL_DOWN_MS), () => void this.connected().catch(ignore))
   }
 
@@ -139,7 +143,7 @@ export class ServerLink implements ConnectionKeeper {
   }
 
   /** Stops the server and removes its tools, because its config is invalid or it is not approved. */
-  async refuse(refusal: string): Promise<void> {
+  async refuse(refusal: ServerProblem): Promise<void> {
     this.#catalogue.drop()
     this.#timers.stop('retry')
     const connection = this.#release()
@@ -163,7 +167,9 @@ export class ServerLink implements ConnectionKeeper {
   #noteSlowStart(): void {
     const sinceMs = this.#tryingSince === undefined ? 0 : this.#context.now() - this.#tryingSince
     if (sinceMs >= SLOW_START_MS)
-      this.#failures?.note(`it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`)
+      this.#failures?.note({
+        reason: `it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`,
+      })
   }
 
   async #connect(): Promise<Connection> {
@@ -247,14 +253,15 @@ export class ServerLink implements ConnectionKeeper {
 
   #noteFailure(error: unknown): string {
     const refusal = this.isClosed ? undefined : this.#state.refusal
-    if (refusal !== undefined) {
+    if (refusal) {
       void this.refuse(refusal)
-      return refusal
+      return refusal.reason
     }
     const tooLate = `it did not connect within ${this.#state.connectMs} ms; check what it is waiting for, or increase connect_timeout_ms`
     const reason = this.#state.presentable(isTooLate(error) ? tooLate : describeError(error))
-    if (!this.isClosed) this.#failures?.note(reason)
-    this.#failed(reason, { upMs: 0 })
+    const problem = isSignInFailure(error) ? ({ reason, needs: 'sign-in' } as const) : { reason }
+    if (!this.isClosed) this.#failures?.note(problem)
+    this.#failed(problem, { upMs: 0 })
     return reason
   }
 
@@ -272,14 +279,14 @@ export class ServerLink implements ConnectionKeeper {
     const upMs = this.#context.now() - this.#live.startedAt
     this.#release()
     void this.#end(connection)
-    this.#failed(reason, { upMs })
+    this.#failed({ reason }, { upMs })
   }
 
-  #failed(reason: string, { upMs }: { upMs: number }): void {
+  #failed(problem: ServerProblem, { upMs }: { upMs: number }): void {
     if (this.isClosed) return
     this.#restarts ??= new RestartPolicy(this.#context)
     this.#restarts.noteFailure({ upMs })
-    this.#state.set('failed', reason)
+    this.#state.set('failed', problem)
     // A server whose tools are known is restarted by the next call.
     if (this.#catalogue.tools !== undefined && this.#state.config.start !== 'eager') return
     this.#timers.start('retry', this.#restarts.pauseMs, () => void this.connected().catch(ignore))
