@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compilePattern, WorkBudget } from './bounded-pattern.ts'
+import { compilePattern } from './bounded-pattern.ts'
+import { WorkBudget } from './time.ts'
 
 describe('compilePattern', () => {
   it.each([

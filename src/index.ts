@@ -55,6 +55,7 @@ export type {
   EventBody,
   Listener,
   ServerEventBody,
+  ServerNeed,
   SyncReport,
   ToolcribEvent,
 } from './events.ts'

@@ -1,5 +1,5 @@
+import { callHooks, checkHooks, hooksOf } from './call/call-runner.ts'
 import type { CallHooks } from './call/call-scope.ts'
-import { callHooks, checkHooks, hooksOf } from './call/hooks.ts'
 import type { Spill } from './call/spill.ts'
 import { BACKEND_RULES, type CapabilityBackends } from './capability.ts'
 import {

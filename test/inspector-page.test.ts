@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { openBrowser, openInspector, RAIN, watchPage } from './inspector-page.fixture.ts'
+import { openBrowser, openInspector, RAIN, SLEEPING, watchPage } from './inspector-page.fixture.ts'
 
 // One browser and one gateway for all of them.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
@@ -93,10 +93,10 @@ describe.skipIf(!browser)('the page', () => {
     await shown('“how much rain”')
     await shown(/Checked out/)
     await shown('“qwxzy”')
-    await button(/^Turn \d+, /)
+    await button(/ tokens in turn \d+$/)
       .first()
       .click()
-    await button(/^Turn \d+, /)
+    await button(/ tokens in turn \d+$/)
       .last()
       .click()
     await shown(/^From turn 1 to turn [2-9]: \+0 tokens, \d+ in all\.$/)
@@ -165,7 +165,7 @@ describe.skipIf(!browser)('the page', () => {
     await guide.getByRole('button', { name: 'Next' }).click()
     await main().getByRole('heading', { name: 'Sessions', level: 1 }).waitFor()
     await main()
-      .getByRole('button', { name: /^Turn 1, / })
+      .getByRole('button', { name: / tokens in turn 1$/ })
       .waitFor()
     await page.reload()
     await guide.getByText('Step 2 of 5').waitFor()
@@ -318,7 +318,10 @@ describe.skipIf(!browser)('the page', () => {
     await go('try/mcp__weather__announce')
     await button('Call').click()
     await shown('announce ran')
-    await go('safety')
+    await go('')
+    const waiting = main().locator('.card', { has: page.getByRole('heading', { name: /^Waiting for you/ }) })
+    await waiting.getByText('nowhere does not run').waitFor()
+    await waiting.getByRole('link', { name: /definitions? changed/ }).click()
     await main().getByRole('button', { name: 'Approve weather · get_rain' }).waitFor()
     await main().locator('.diff ins .unseen', { hasText: 'ZWSP' }).first().waitFor()
     expect(crib.registry.explain('mcp__weather__get_rain').state).toBe('quarantined')
@@ -326,6 +329,19 @@ describe.skipIf(!browser)('the page', () => {
     await shown('Approved 1 change.')
     await main().getByRole('button', { name: 'Approve weather · get_rain' }).waitFor({ state: 'detached' })
     expect(crib.registry.explain('mcp__weather__get_rain').state).toBe('deferred')
+  })
+
+  it('starts a server that is asleep', async () => {
+    const status = () => crib.servers.status().find(({ server }) => server === SLEEPING)
+    expect(status()).toEqual({ server: SLEEPING, state: 'cold' })
+    await go(`servers/${SLEEPING}`)
+    const card = main().locator('.card', { has: page.getByRole('heading', { name: SLEEPING, exact: true }) })
+    await card.locator('.badge', { hasText: 'asleep' }).waitFor()
+    await card.getByRole('button', { name: 'Start', exact: true }).click()
+    await card.getByText(/^Ready after \d/).waitFor()
+    await card.locator('.badge', { hasText: 'ready' }).waitFor()
+    await card.getByRole('button', { name: 'Restart', exact: true }).waitFor()
+    expect(status()).toEqual({ server: SLEEPING, state: 'ready' })
   })
 
   it('restarts a server, shows its log, and adds one by its address alone', async () => {
@@ -352,6 +368,15 @@ describe.skipIf(!browser)('the page', () => {
     await dialog.getByRole('button', { name: 'Leave it' }).click()
     await dialog.waitFor({ state: 'detached' })
     expect(crib.read('toolcrib.toml')).not.toContain('far')
+    await button('Add a server').click()
+    await dialog.getByRole('button', { name: 'A program' }).click()
+    await dialog.getByLabel('Name').fill('near')
+    await dialog.getByLabel('Command').fill('npx -y near-server')
+    await dialog
+      .getByText(`toolcrib add --config ${crib.path('toolcrib.toml')} near -- npx -y near-server`)
+      .waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
   })
 
   it('connects a client on this machine, and puts its config back byte for byte', async () => {

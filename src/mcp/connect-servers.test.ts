@@ -190,9 +190,19 @@ describe('connectServers', () => {
     const servers = connectServers(registry, config, world.options)
     expect(await servers.ready()).toEqual([
       { server: 'good', state: 'ready' },
-      { server: 'bad', state: 'failed', reason: expect.stringContaining('"command" or a "url" is missing') },
-      { server: 'worse', state: 'failed', reason: expect.stringContaining('must be a table of keys') },
-      { server: 'no*name', state: 'failed', reason: expect.stringContaining('no*name') },
+      {
+        server: 'bad',
+        state: 'failed',
+        needs: 'config',
+        reason: expect.stringContaining('"command" or a "url" is missing'),
+      },
+      {
+        server: 'worse',
+        state: 'failed',
+        needs: 'config',
+        reason: expect.stringContaining('must be a table of keys'),
+      },
+      { server: 'no*name', state: 'failed', needs: 'config', reason: expect.stringContaining('no*name') },
     ])
     await servers.close()
     expect(registry.size).toBe(0)

@@ -86,13 +86,11 @@ function byClient(
   return [...rows.values()].sort((first, second) => second.saved - first.saved).slice(0, LISTED_CLIENTS)
 }
 
-/** What one turn shows a model now, and what it would take with every tool. */
+/** What the first turn of a conversation shows a model, and what it would take with every tool. */
 async function turnCost(inspection: Inspection): Promise<{ lazy: number; full: number }> {
-  const { book, history } = inspection
-  const rows = await book.rows()
+  const rows = await inspection.book.rows()
   const full = rows.reduce((sum, { tokens }) => sum + tokens, 0)
-  const last = history.sessions.list()[0]?.surfaceTokens
-  return { lazy: last !== undefined && last > 0 ? last : await inspection.surfaceTokens(), full }
+  return { lazy: await inspection.firstTurnTokens(), full }
 }
 
 async function decisions(inspection: Inspection, misses: number): Promise<Decision[]> {
@@ -104,7 +102,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
   const failed = servers
     .status()
     .flatMap((status) => (status.state === 'failed' ? [status] : []))
-    .filter(({ server, reason }) => !unapproved.includes(server) || !AWAITS_APPROVAL.test(reason))
+    .filter(({ server, needs }) => !unapproved.includes(server) || needs !== 'approval')
   const found: Decision[] = failed.slice(0, LISTED_FAILURES).map(({ server, reason }) => ({
     kind: 'server',
     title: `${server} does not run`,
@@ -160,8 +158,6 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
   return found
 }
 
-/** Reasons of servers that were not started because of the lockfile. */
-const AWAITS_APPROVAL = /lock|approv|command changed/i
 const NOT_APPROVED = 'It is not approved; look at what it would run.'
 const LISTED_FAILURES = 3
 const LISTED_NAMES = 4

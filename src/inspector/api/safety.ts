@@ -24,20 +24,23 @@ export const safety = reading({}, async (inspection) => {
       listed: servers.tools(server)?.length ?? null,
     }
   })
-  const commandLine = await inspection.commandLine()
   return {
-    lockCommand: commandLine.of('lock'),
+    lockCommand: (await inspection.commandLine()).of('lock'),
     isLocked,
     canApprove: config !== undefined && isLocked,
-    changes: changes.map((change) =>
-      'tool' in change ? change : { ...change, command: commandLine.of('approve', change.server) },
-    ),
+    changes: await Promise.all(changes.map((change) => withCommand(inspection, change))),
     findings: servers.findings(),
     coverage,
     lockPath: found?.lockPath ?? null,
     warnings: found?.warnings ?? [],
   }
 })
+
+async function withCommand(inspection: Inspection, change: NamedChange): Promise<NamedChange> {
+  if ('tool' in change) return change
+  const commandLine = await inspection.commandLine(change.server)
+  return { ...change, command: commandLine.of('approve', change.server) }
+}
 
 /** Approves the changes that a person has seen: each pattern is a `name@digest`. */
 export const approve = writing({ patterns: texts }, async (inspection, { patterns }) => {

@@ -72,6 +72,13 @@ export class EditableConfig {
     return this.#found.config
   }
 
+  /** The file that defines a server: the last one that names it. The last file of all for a server that none names. */
+  async fileOf(server: string | undefined): Promise<string | undefined> {
+    const { layers, files } = (await this.found()).config
+    const own = layers?.findLast(({ servers }) => server !== undefined && servers.includes(server))
+    return own?.file ?? files.at(-1)
+  }
+
   /** The servers that are in the files and disabled. */
   async disabled(): Promise<readonly string[]> {
     const { files } = (await this.found()).config
@@ -153,7 +160,10 @@ export class EditableConfig {
 
   async #edited(edit: ServerEdit): Promise<ServersFile> {
     const { server } = edit
-    const file = await openFile(await this.#fileOf(server))
+    const path = await this.fileOf(server)
+    if (path === undefined)
+      throw new ToolcribError('config-invalid', 'there is no config file to write to; create toolcrib.toml')
+    const file = await openFile(path)
     const known = file.servers().get(server)
     if (edit.kind === 'add') {
       if (known)
@@ -182,14 +192,6 @@ export class EditableConfig {
     const { servers } = this.#source.opened
     const place = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) }
     return observeServers({ config, lockfile, servers }, place)
-  }
-
-  /** The file that defines a server: the last one that names it. */
-  async #fileOf(server: string): Promise<string> {
-    const { layers, files } = (await this.found()).config
-    const file = layers?.findLast(({ servers }) => servers.includes(server))?.file ?? files.at(-1)
-    if (file !== undefined) return file
-    throw new ToolcribError('config-invalid', 'there is no config file to write to; create toolcrib.toml')
   }
 
   #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {

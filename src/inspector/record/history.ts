@@ -28,6 +28,8 @@ export interface HistoryOptions {
 
 /** Sessions that the page itself opens; they are shown live and counted nowhere. */
 export const PAGE_SESSION = 'page:'
+/** The session that shows what a first turn costs; nobody is told of it. */
+export const MEASURING_SESSION = `${PAGE_SESSION}cost`
 
 const KEY = 'inspector:activity'
 const SAVE_AFTER_MS = 10_000
@@ -75,6 +77,7 @@ export class History {
 
   #note(event: ToolcribEvent): void {
     const { sessionId } = event
+    if (sessionId === MEASURING_SESSION) return
     const alias = sessionId === undefined ? undefined : this.#aliasOf(sessionId)
     this.events.note(event, alias)
     if (alias === undefined || sessionId?.startsWith(PAGE_SESSION)) return

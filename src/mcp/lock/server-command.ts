@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { maskSecrets } from '../../secrets/mask-secrets.ts'
+import { maskSecrets } from '../../secrets/mask.ts'
 import { isSecretName } from '../../secrets/secret-signs.ts'
 import { asWritten } from '../config/read-servers.ts'
 import type { ServerConfig } from '../config/server-config.ts'

@@ -17,6 +17,11 @@ describe('an event in a few words', () => {
     )
   })
 
+  it('says how a session was opened', () => {
+    expect(summaryOf(event('session-opened', { restored: 0 }))).toBe('new')
+    expect(summaryOf(event('session-opened', { restored: 2 }))).toBe('2 tools restored')
+  })
+
   it('says how a call ended', () => {
     const call = { name: 'mcp__files__read', durationMs: 1_500 }
     expect(summaryOf(event('call-finished', { ...call, ok: true }))).toBe('files · read · ok in 1.5 s')

@@ -60,7 +60,13 @@ export function Servers({ rest }: { readonly rest: string }) {
           </div>
         )}
       </Show>
-      {isAdding && <AddServer onClose={() => setAdding(false)} onAdded={loaded.reload} />}
+      {isAdding && loaded.data && (
+        <AddServer
+          command={loaded.data.addCommand}
+          onClose={() => setAdding(false)}
+          onAdded={loaded.reload}
+        />
+      )}
     </>
   )
 }
