@@ -405,7 +405,8 @@ describe('help', () => {
 describe('eval without a file of tools', () => {
   it('searches the tools of the configured servers, by their names', async () => {
     list(RAIN, { ...RAIN, name: 'get_snow', description: 'Tells how much snow fell in a city.' })
-    configure({ weather: server() })
+    // Alike, and before it by name: a search shows the tools of the server that comes first in the config.
+    configure({ weather: server(), abc: server('--quiet') })
     const queries = ['mcp__weather__get_snow', 'weather.get_snow'].map((id) => ({
       query: 'snow',
       relevant: [id],
@@ -413,7 +414,7 @@ describe('eval without a file of tools', () => {
     writeFileSync(path('queries.jsonl'), queries.map((query) => JSON.stringify(query)).join('\n'))
     const measured = await toolcrib('eval', '--queries', 'queries.jsonl', '--json')
     expect(measured).toMatchObject({ status: 0, stderr: '' })
-    expect(measured.json()).toMatchObject({ searcher: 'hybrid', tools: 2, queries: 2, recall: { '1': 1 } })
+    expect(measured.json()).toMatchObject({ searcher: 'hybrid', tools: 4, queries: 2, recall: { '1': 1 } })
     configure({ gone: { command: 'no-such-command-anywhere' } })
     expect(await toolcrib('eval', '--queries', 'queries.jsonl')).toMatchObject({
       status: 1,

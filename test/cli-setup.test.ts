@@ -47,8 +47,11 @@ describe('toolcrib without a command', () => {
         return false
       }
     }
+    put(path('.mcp.json'), { mcpServers: { somebodys: { command: './server.sh' } } })
     const { terminal, stdout } = fakeTerminal({ env: environment(), cwd: path() })
     expect(await runSetup(terminal, { yes: true }, new No())).toBe(1)
+    expect(stdout()).toContain(`the servers of this project stay with it: ${path('.mcp.json')}`)
+    expect(stdout()).toContain('3 new servers in 2 programs')
     expect(stdout()).toContain('no server was taken; "toolcrib import --user" does it later')
     expect(existsSync(config())).toBe(false)
   })

@@ -38,7 +38,7 @@ describe('what to do about a failed server', () => {
     [
       'it had not connected after 5 s, when it was closed',
       'no answer within 5 s',
-      "run it by hand to see what it waits for: npx -y 'a b'",
+      "give it more time, or run it by hand to see what it waits for: npx -y 'a b'",
     ],
     [
       'server "a" is disconnected: no response from http://h/mcp; check its url; it failed too often, next attempt in 29 s',

@@ -21,7 +21,7 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
   if (limit !== undefined)
     return {
       fault: `${limit < HANGS_AFTER_S ? '' : 'it hangs: '}no answer within ${limit} s`,
-      step: `run it by hand to see what it waits for${byHand(config)}`,
+      step: `${limit < HANGS_AFTER_S ? 'give it more time, or ' : ''}run it by hand to see what it waits for${byHand(config)}`,
     }
   if (/requires authorization|HTTP 401/.test(said))
     return {

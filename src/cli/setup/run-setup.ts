@@ -85,15 +85,17 @@ class Setup {
   }
 
   #import(): ImportOptions {
-    return { ...clientPlace(this.#terminal), clients: [], target: this.#config, isDry: false }
+    return { ...clientPlace(this.#terminal), clients: [], target: this.#config, isDry: false, isOfUser: true }
   }
 
   async #takeServers(): Promise<boolean> {
     const terminal = this.#terminal
-    const { files, added, kept, looked } = await importServers({ ...this.#import(), isDry: true })
+    const { files, added, kept, looked, leftOut } = await importServers({ ...this.#import(), isDry: true })
     const programs = new Set(files.map(({ title }) => title))
     const total = added.length + kept.length
     this.#noteProblems(files)
+    if (leftOut.length > 0)
+      terminal.say(pc.dim(`the servers of this project stay with it: ${[...new Set(leftOut)].join(', ')}`))
     if (total === 0) {
       terminal.say(
         `no MCP servers were found: ${plural(looked.length, 'file')} of other programs were looked at`,
