@@ -5,7 +5,7 @@
  *
  * Attacks and harmless tools are in scripts/train/scanner/*.jsonl, one set per author; the definitions of published
  * servers (`../shared/data`) are the harmless rest. `--check` leaves out one set and a third of the servers at a time and reports
- * what is found of the set at the score that 3 % of the tools of those servers exceed; it writes nothing.
+ * what is found of the set at the score that 4 % of the tools of those servers exceed; it writes nothing.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -39,7 +39,7 @@ const KEPT = 30_000
 /** Other catalogues of harmless tools. */
 const CATALOGUES = ['catalog-toucan', 'toolbench', 'bfcl', 'livemcpbench', 'metatool', 'azure-mcp']
 /** The share of harmless tools that may exceed the score. */
-const FALSE_ALARMS = 0.03
+const FALSE_ALARMS = 0.04
 
 interface Case {
   readonly label: 'attack' | 'harmless'

@@ -155,7 +155,7 @@ describe('errors and help', () => {
       /broken\.json:2:19: .*; correct the JSON there/,
     )
     const call = await toolcrib(['call', 'echo', '{bad'])
-    expect(call.stderr).toContain(`write them as '{"key": "value"}', or as --arg key=value`)
+    expect(call.stderr).toContain(`write them as key=value, or as '{"key": "value"}'`)
   })
 
   it('name the running gateway of another config where there is none here', async () => {
@@ -185,7 +185,7 @@ describe('add, remove, enable and disable', () => {
   it('change the config of the project, and keep its comments', async () => {
     const args = ['add', 'files', '--env', 'A=1', '--', 'npx', '-y', 'files']
     expect((await toolcrib(args)).stdout).toMatch(
-      /^added files in .*project\/toolcrib\.toml; check with "node/,
+      /^added files to .*project\/toolcrib\.toml; check with "node/,
     )
     const text = '# mine\n[server.files]\ncommand = "npx" # always\n'
     write('project/toolcrib.toml', text)

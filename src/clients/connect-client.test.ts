@@ -168,6 +168,26 @@ describe('connecting a client', () => {
     ])
   })
 
+  it.each([
+    ['a comma at the end', ',', ','],
+    ['no comma at the end', '', ''],
+    ['a comment at the end', ' // last', ''],
+    ['both', ', // last', ','],
+  ])('leaves the lines of other servers as they are, with %s', async (_, tail, comma) => {
+    await prepare('cursor')
+    const servers = await known()
+    const other = '"new": { "command": "x",   "args": [ "--a" ] }'
+    const path = await prepare(
+      'cursor',
+      `{\n  "mcpServers": {\n    "files": {"command": "npx", "args": ["-y", "files"]},\n    ${other}${tail}\n  }\n}\n`,
+    )
+    await applyConnect(await planConnect('cursor', { ...place(), door: HTTP, known: servers }), place())
+    const after = await readFile(path, 'utf8')
+    const kept = tail.startsWith(',') ? `${other}${tail}` : `${other},${tail}`
+    expect(after).toContain(`  "mcpServers": {\n    ${kept}\n    "toolcrib": {\n      "url": `)
+    expect(after.endsWith(`\n    }${comma}\n  }\n}\n`)).toBe(true)
+  })
+
   it('keeps what somebody has changed since, and brings the servers back', async () => {
     const path = await prepare('cursor')
     const servers = await known()

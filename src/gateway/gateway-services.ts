@@ -163,14 +163,14 @@ export class GatewayServices {
     this.log.warn(warning)
   }
 
-  /** Gives up calls that wait for their client, and waits for the others, for a while. */
-  async drained(): Promise<void> {
+  /** Gives up calls that wait for their client, and waits for the others, and for `answered`, for a while. */
+  async drained(answered: Promise<void>): Promise<void> {
     this.modernCalls.close()
     let stop = () => {}
     const timeUp = new Promise<void>((resolve) => {
       stop = this.schedule(this.limits.drainMs, resolve)
     })
-    await Promise.race([this.load.idle(), timeUp])
+    await Promise.race([Promise.all([answered, this.load.idle()]), timeUp])
     stop()
     // The last results are known, and written in the steps that follow.
     await someSteps()

@@ -189,8 +189,7 @@ class OpenGateway implements Gateway {
 
   async #close(): Promise<void> {
     this.#state = 'draining'
-    this.#http.drain()
-    await this.#services.drained()
+    await this.#services.drained(this.#http.drain())
     await Promise.all([...this.#stdio].map((door) => door.close()))
     await this.#http.close()
     await this.#services.close()

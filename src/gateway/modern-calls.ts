@@ -35,6 +35,8 @@ export class ModernCalls {
   readonly #parked = new Map<string, { readonly call: PendingCall; readonly stopTimer: () => void }>()
   /** Rejects each request that is under way. */
   readonly #underWay = new Set<(error: RpcError) => void>()
+  /** Calls whose work goes on, or waits for questions. */
+  readonly #running = new Set<PendingCall>()
 
   constructor(
     states: RequestStates,
@@ -90,7 +92,8 @@ export class ModernCalls {
   }
 
   async #progress(pending: PendingCall, boundTo: string): Promise<Json> {
-    const progressed = await pending.next(() => this.#gather())
+    this.#running.add(pending)
+    const progressed = await pending.next(() => this.#gather()).finally(() => this.#running.delete(pending))
     await pending.flushed()
     if (progressed.kind === 'asking') {
       const { inputRequests } = progressed
@@ -104,9 +107,10 @@ export class ModernCalls {
     return { ...result, requestState: await this.#states.seal(content, boundTo) }
   }
 
-  /** Answers the requests that are still under way: this gateway stops without their results. */
+  /** Answers the requests that are still under way, and cancels their work: this gateway stops without the results. */
   giveUp(): void {
     for (const reject of this.#underWay) reject(new RpcError(CALL_LOST, STOPPING))
+    for (const call of this.#running) call.abandon('the gateway is stopping')
   }
 
   /** Gives up the calls of these principals that wait for an answer. */

@@ -1,13 +1,16 @@
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, clipList, echo, fitItems, inputInvalid, isBadQuery } from './answer.ts'
 import {
-  type DeferredResult,
+  answer,
+  clipList,
+  echo,
+  fitItems,
   howToCall,
-  type SearchSession,
-  type SearchToolOptions,
+  inputInvalid,
+  isBadQuery,
   serverChanges,
-} from './search-session.ts'
+} from './answer.ts'
+import type { DeferredResult, SearchSession, SearchToolOptions } from './search-session.ts'
 
 interface Input {
   readonly pattern: string

@@ -12,8 +12,8 @@ const MAX_READINGS = 12
 const MAX_DECODED = 60_000
 
 /**
- * Returns every reading of a text: as written, and with character references, percent encoding, escapes, base64 and
- * spaced-out letters decoded, repeatedly. Runs in linear time.
+ * Returns every reading of a text: as written, and with character references, percent encoding, escapes, base64,
+ * hexadecimal bytes, rotated, reversed and spaced-out letters decoded, repeatedly. Runs in linear time.
  */
 export function readingsOf(text: string): Reading[] {
   const readings: Reading[] = [{ text }]
@@ -76,6 +76,16 @@ const NAMED: Readonly<Record<string, string>> = {
 
 /** Shorter runs are versions, addresses and names. */
 const MIN_DIGITS = 4
+
+/** Sixteen bytes in a row, written apart or as one word: shorter ones are colours, versions and identifiers. */
+const HEX_BYTES = /(?:(?:0x|\\x)?[0-9a-f]{2}[\s,:]{0,2}){16,2000}/i
+const HEX_BYTE = /[0-9a-f]{2}/gi
+
+/** Frequent words with each letter moved by thirteen places, and written backwards. */
+const ROTATED_WORDS = /\b(?:gur|naq|lbh|lbhe|guvf|jvgu|abg|sbe|bs|nyy|hfre|gbby|pnyy)\b/gi
+const REVERSED_WORDS = /\b(?:eht|dna|uoy|ruoy|siht|htiw|ton|fo|lla|resu|loot|llac|tuoba|morf)\b/gi
+/** Fewer may be names. */
+const MIN_WORDS = 3
 
 const LETTERS: Readonly<Record<string, string>> = {
   '0': 'o',
@@ -141,11 +151,38 @@ const DECODERS: readonly Decoder[] = [
       ),
   },
   {
+    name: 'hexadecimal bytes',
+    isUsed: (text) => HEX_BYTES.test(text),
+    // Keeps only decoded bytes; the rest has already been read.
+    decode: (text) =>
+      (text.match(new RegExp(HEX_BYTES, 'gi')) ?? [])
+        .map((run) =>
+          readable(Uint8Array.from(run.match(HEX_BYTE) ?? [], (byte) => Number.parseInt(byte, 16))),
+        )
+        .filter((decoded) => decoded !== undefined)
+        .join(' '),
+  },
+  {
+    name: 'rotated letters',
+    isUsed: (text) => (text.match(ROTATED_WORDS)?.length ?? 0) >= MIN_WORDS,
+    decode: (text) => text.replace(/[a-z]/gi, rotated),
+  },
+  {
+    name: 'reversed letters',
+    isUsed: (text) => (text.match(REVERSED_WORDS)?.length ?? 0) >= MIN_WORDS,
+    decode: (text) => [...text].reverse().join(''),
+  },
+  {
     name: 'spaced-out letters',
     isUsed: (text) => /(?:^|\s)\S \S \S \S \S(?:\s|$)/.test(text),
     decode: joinLetters,
   },
 ]
+
+function rotated(letter: string): string {
+  const first = letter < 'a' ? 65 : 97
+  return String.fromCharCode(((letter.charCodeAt(0) - first + 13) % 26) + first)
+}
 
 function fromCode(code: number): string | undefined {
   return code > 0 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff)
@@ -157,7 +194,10 @@ function fromCode(code: number): string | undefined {
 function fromBase64(run: string): string | undefined {
   const binary = atobOrNothing(run.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, ''))
   if (binary === undefined) return undefined
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0))
+  return readable(Uint8Array.from(binary, (character) => character.charCodeAt(0)))
+}
+
+function readable(bytes: Uint8Array): string | undefined {
   const text = new TextDecoder('utf-8').decode(bytes)
   const isReadable = !text.includes('\uFFFD') && withoutHidden(text) === text && /[\p{L}\p{N}]{2}/u.test(text)
   return isReadable ? text : undefined

@@ -7,6 +7,7 @@ import type { Connection } from '../connection/connection.ts'
 import { isSignInFailure } from '../connection/http/describe-http-error.ts'
 import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
 import type { ServerProblem, ServerState } from './managed-server.ts'
+import { COOL_DOWN_MS, RestartPolicy } from './restart-policy.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -18,12 +19,13 @@ export class ServerLink implements ConnectionKeeper {
   readonly #state: ServerState
   readonly #catalogue: ServerCatalogue
   readonly #context: ServerContext
-  readonly #restarts: RestartPolicy
   readonly #failures: StartFailures | undefined
   readonly #timers: Timers<'retry' | 'pause'>
   readonly #closing = new AbortController()
   readonly #endings = new Set<Promise<void>>()
   #live: LiveConnection | undefined
+  /** Made by the first failure. */
+  #restarts: RestartPolicy | undefined
   #connecting: Promise<Connection> | undefined
   #holders = 0
   /** When the connection attempt under way began. */
@@ -37,7 +39,6 @@ export class ServerLink implements ConnectionKeeper {
     this.#state = state
     this.#catalogue = catalogue
     this.#context = context
-    this.#restarts = new RestartPolicy(context)
     this.#failures = context.failuresOf(state.name, state.runConfig)
     this.#timers = new Timers(context.schedule)
   }
@@ -211,7 +212,7 @@ export class ServerLink implements ConnectionKeeper {
   async #waitForTurn(): Promise<void> {
     const { signal } = this.#closing
     signal.throwIfAborted()
-    const { pauseMs, isTripped } = this.#restarts
+    const { pauseMs = 0, isTripped = false } = this.#restarts ?? {}
     if (pauseMs === 0) return
     if (isTripped) {
       const { status } = this.#state
@@ -288,6 +289,7 @@ export class ServerLink implements ConnectionKeeper {
 
   #failed(problem: ServerProblem, { upMs }: { upMs: number }): void {
     if (this.isClosed) return
+    this.#restarts ??= new RestartPolicy(this.#context)
     this.#restarts.noteFailure({ upMs })
     this.#state.set('failed', problem)
     // A server whose tools are known is restarted by the next call.
@@ -324,44 +326,3 @@ interface LiveConnection {
 }
 
 function ignore(): void {}
-
-/** A server that ran for this long was not in a crash loop. */
-const STABLE_MS = 10_000
-const FIRST_DELAY_MS = 200
-const MAX_FAILURES = 5
-const COOL_DOWN_MS = 30_000
-
-/**
- * Decides when a failed server may restart: after a delay that doubles each time, with jitter so that many servers do
- * not return at once. After five consecutive failures, only every half minute.
- */
-export class RestartPolicy {
-  readonly #now: () => number
-  readonly #random: () => number
-  #failures = 0
-  #notBefore = 0
-
-  constructor({ now, random }: { readonly now: () => number; readonly random: () => number }) {
-    this.#now = now
-    this.#random = random
-  }
-
-  /** Records that it failed to start, or ended after `upMs`. */
-  noteFailure({ upMs }: { readonly upMs: number }): void {
-    if (upMs >= STABLE_MS) this.#failures = 0
-    this.#failures++
-    const delayMs = FIRST_DELAY_MS * 2 ** (this.#failures - 1)
-    const pauseMs = this.isTripped ? COOL_DOWN_MS : delayMs * (0.5 + this.#random() / 2)
-    this.#notBefore = this.#now() + pauseMs
-  }
-
-  /** True in a crash loop; callers then fail instead of waiting for the delay. */
-  get isTripped(): boolean {
-    return this.#failures >= MAX_FAILURES
-  }
-
-  /** How long until the next start is allowed. */
-  get pauseMs(): number {
-    return Math.max(0, this.#notBefore - this.#now())
-  }
-}
