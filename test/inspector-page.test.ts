@@ -13,6 +13,7 @@ const browser = await openBrowser()
 /** Of what is asked again until it is so. The machine may be busy. */
 const PATIENCE = { timeout: 60_000 }
 const WIDE = { width: 1280, height: 900 }
+const MIDDLE = { width: 768, height: 900 }
 const NARROW = { width: 360, height: 740 }
 
 const VIEWS = {
@@ -491,7 +492,11 @@ describe.skipIf(!browser)('the page', () => {
           ['live', '.event'],
           ['tools', '.tile'],
         ] as const)
-          if (view === where) await expect.poll(() => overlaps(page, part), PATIENCE).toEqual([])
+          if (view === where)
+            for (const size of [MIDDLE, NARROW]) {
+              await page.setViewportSize(size)
+              await expect.poll(() => overlaps(page, part), PATIENCE).toEqual([])
+            }
       }
       await page.setViewportSize(WIDE)
     }
