@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { exactTokenCounter } from 'toolcrib'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openBrowser, openInspector, RAIN, SLEEPING, watchPage } from './inspector-page.fixture.ts'
 
@@ -111,6 +112,29 @@ describe.skipIf(!browser)('the page', () => {
     await main()
       .getByRole('row', { name: /^an editor [\d.,]+k? \$\d\S* 3 2 1 0 1$/ })
       .waitFor()
+  })
+
+  it('leads from the overview to the most expensive server, and to why a search missed', async () => {
+    await go('')
+    const tokens = new Map<string, number>()
+    const countTokens = await exactTokenCounter()
+    for (const { name, description, parameters, mcpServer = '' } of crib.registry.listSchemas()) {
+      const cost = countTokens(JSON.stringify({ name, description, parameters }))
+      if (mcpServer !== 'weather') tokens.set(mcpServer, (tokens.get(mcpServer) ?? 0) + cost)
+    }
+    const table = main().locator('.card', {
+      has: page.getByRole('heading', { name: 'Servers', exact: true }),
+    })
+    for (const server of ['files', 'everything', 'memory']) {
+      const cost = (tokens.get(server) ?? 0).toLocaleString('en-US')
+      await table.getByRole('row', { name: new RegExp(`${server} \\d+ ${cost}$`) }).waitFor()
+    }
+    const costs = await table.locator('tbody td:last-child').allTextContents()
+    const numbers = costs.map((text) => Number(text.replaceAll(',', '')))
+    expect(numbers).toEqual([...numbers].sort((first, second) => second - first))
+    await main().getByRole('link', { name: 'A search found nothing' }).click()
+    await button('qwxzy').click()
+    await shown('No tool has “qwxzy”.')
   })
 
   it('shows why a search finds what it does, by words and by meaning, and what a model would get', async () => {
