@@ -20,6 +20,8 @@ export interface ConnectableClient {
   /** Whether the client seems to be installed: its config, or the folder for it, exists. */
   readonly isThere: boolean
   readonly isConnected: boolean
+  /** The gateway's entry as it is written, when it is connected. */
+  readonly entry?: unknown
   /** The names of the servers in it, without the gateway. */
   readonly servers: readonly string[]
   /** Why its config cannot be read. */
@@ -35,8 +37,9 @@ async function describeClient(client: string, place: ClientPlace): Promise<Conne
   const { file, isThere } = findClient(client, place)
   const { title, path } = file
   try {
-    const { entries, isConnected } = await readClient(client, file)
-    return { client, title, path, isThere, isConnected, servers: [...entries.keys()] }
+    const { entries, raw, isConnected } = await readClient(client, file)
+    const entry = isConnected ? { entry: raw.get(ENTRY_NAME) } : {}
+    return { client, title, path, isThere, isConnected, ...entry, servers: [...entries.keys()] }
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error
     return { client, title, path, isThere, isConnected: false, servers: [], problem: error.message }
