@@ -131,6 +131,28 @@ describe('an unauthorized client of the gateway', () => {
   })
 })
 
+describe('a request with 250,000 keys', () => {
+  const keys = Array.from({ length: 250_000 }, (_, at) => `"k${at}":1`).join(',')
+
+  it('is refused before it is parsed, wherever the keys are', async () => {
+    const { gateway } = await openGateway({})
+    const call = (args: string) =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool_search","arguments":${args}}}`
+    // The second one is not even JSON, which a parser would notice.
+    for (const body of [`{${keys}}`, `{${keys}`, call(`{${keys}}`), `[${'{},'.repeat(60_000)}{}]`]) {
+      const response = await gateway.fetch(post(URL_OF_GATEWAY, body))
+      expect(response.status).toBe(413)
+      expect(await response.text()).toContain('too many keys, objects and lists; split it into several')
+    }
+  })
+
+  it('is read where the host allows more', async () => {
+    const { gateway } = await openGateway({}, { limits: { maxBodyKeys: 300_000 } })
+    const body = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}},"unknown":{${keys}}}`
+    expect((await gateway.fetch(post(URL_OF_GATEWAY, body))).status).toBe(200)
+  })
+})
+
 describe('a token that is bound to a profile', () => {
   it('sees, finds and calls what the profile permits, and nothing else', async () => {
     const { gateway } = await openGateway(

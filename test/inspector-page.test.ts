@@ -106,8 +106,10 @@ describe.skipIf(!browser)('the page', () => {
     await go('')
     await shown('A search found nothing')
     await shown('nowhere does not run')
-    const savings = main().getByRole('row', { name: /^an editor 1 / })
-    await savings.waitFor()
+    // Tokens, money, three turns, two searches, a call, no error, one session.
+    await main()
+      .getByRole('row', { name: /^an editor [\d.,]+k? \$\d\S* 3 2 1 0 1$/ })
+      .waitFor()
   })
 
   it('shows why a search finds what it does, by words and by meaning, and what a model would get', async () => {
@@ -321,7 +323,7 @@ describe.skipIf(!browser)('the page', () => {
     await go('')
     const waiting = main().locator('.card', { has: page.getByRole('heading', { name: /^Waiting for you/ }) })
     await waiting.getByText('nowhere does not run').waitFor()
-    await waiting.getByRole('link', { name: /definitions? changed/ }).click()
+    await waiting.getByRole('link', { name: /tools changed, are new or are gone/ }).click()
     await main().getByRole('button', { name: 'Approve weather · get_rain' }).waitFor()
     await main().locator('.diff ins .unseen', { hasText: 'ZWSP' }).first().waitFor()
     expect(crib.registry.explain('mcp__weather__get_rain').state).toBe('quarantined')

@@ -179,6 +179,14 @@ describe('approving without a lockfile', () => {
     expect(await answer.json()).toMatchObject({
       error: `there is no lockfile; write one with: toolcrib lock --config ${path}`,
     })
+    const elsewhere = { ...find, lockfilePath: 'locks/team.lock' }
+    const other = open({
+      registry: opened.registry,
+      servers: opened.servers,
+      config: { opened, find: elsewhere },
+    })
+    const { lockCommand } = await (await other.get('/api/safety')).json()
+    expect(lockCommand).toBe(`toolcrib lock --lockfile ${join(folder, 'locks/team.lock')} --config ${path}`)
   })
 })
 
@@ -345,6 +353,28 @@ describe('what the page counts', () => {
     const everything = `${JSON.stringify([session, steps])}${new TextDecoder().decode(value)}`
     expect(everything).toContain('"type":"searched"')
     expect(everything).not.toContain('a-secret-session-id')
+  })
+
+  it('is of the day where the gateway runs', async () => {
+    const { TZ } = process.env
+    onTestFinished(() => {
+      if (TZ === undefined) delete process.env.TZ
+      else process.env.TZ = TZ
+    })
+    process.env.TZ = 'America/Los_Angeles'
+    const day = 24 * 60 * 60 * 1_000
+    // Five in the afternoon there; in Greenwich the next day has begun.
+    const evening = Date.parse('2026-11-17T01:00:00Z')
+    let now = evening - 2 * 60 * 60 * 1_000
+    const registry = new ToolRegistry({ mode: 'lazy', defer: 'all', clock: () => now })
+    const { get } = open({ registry, now: () => now })
+    await converse(registry)
+    now = evening
+    const { today, days } = await (await get('/api/overview')).json()
+    expect(today.calls).toBe(3)
+    expect(days.at(-1)).toMatchObject({ day: '2026-11-16', calls: 3 })
+    now += day
+    expect((await (await get('/api/overview')).json()).today.calls).toBe(0)
   })
 
   it('adds up in the store over restarts', async () => {

@@ -1,4 +1,7 @@
-import { memorySpill, type Session, type Tool, ToolRegistry } from 'toolcrib'
+import { hybrid, memorySpill, type Session, semantic, type Tool, ToolRegistry } from 'toolcrib'
+import { storageBackend } from 'toolcrib/capabilities'
+import { minilm, staticEmbedder } from 'toolcrib/embedders'
+import { loadConfig, readConfig, watchConfig } from 'toolcrib/mcp'
 import { describe, expect, it } from 'vitest'
 import { faultOf, lazyRegistry, registerServers, tool } from './helpers.ts'
 
@@ -27,12 +30,23 @@ const PLACES: [string, (options: never) => unknown][] = [
     (capabilities) => new ToolRegistry().register({ ...tool('a'), capabilities } as Tool),
   ],
   ['memorySpill()', (options) => memorySpill(options)],
+  ['storageBackend()', (options) => storageBackend(options)],
+  ['staticEmbedder()', (options) => staticEmbedder(options)],
+  ['readConfig()', (options) => readConfig({}, options)],
 ]
 
 /** Takes options that must name something. */
 const NAMED: [string, (options: never) => unknown][] = [
   ['registerFunction()', (options) => new ToolRegistry().registerFunction(function f() {}, options)],
+  ['hybrid()', (options) => hybrid(options)],
+  ['semantic()', (options) => semantic(options)],
+  ['minilm()', (options) => minilm(options)],
+  ['loadConfig()', (options) => loadConfig(options)],
+  ['watchConfig()', (options) => watchConfig(options)],
 ]
+
+const EMBEDDER = { name: 'e', dimensions: 1, embed: (texts: readonly string[]) => texts.map(() => [1]) }
+const WATCHED = { cwd: '/', env: {}, onChange: () => {}, onError: () => {} }
 
 describe('options', () => {
   it.each(PLACES)('%s takes none, and an empty object', async (_, take) => {
@@ -148,6 +162,25 @@ describe('options', () => {
     ['registerFunction()', { description: 'x', preload: true }],
     ['memorySpill()', { ttlMs: 0 }],
     ['memorySpill()', { maxChars: Number.NaN }],
+    ['storageBackend()', { persession: true }],
+    ['storageBackend()', { perSession: 'yes' }],
+    ['storageBackend()', { shared: { notes: 'memory_save' } }],
+    ['storageBackend()', { maxKeys: 0 }],
+    ['staticEmbedder()', { path: 7 }],
+    ['readConfig()', { env: 'HOME=/' }],
+    ['hybrid()', {}],
+    ['hybrid()', { embedder: EMBEDDER, timeout: 1 }],
+    ['hybrid()', { embedder: EMBEDDER, timeoutMs: 0 }],
+    ['hybrid()', { embedder: EMBEDDER, memory: {} }],
+    ['semantic()', { embedder: EMBEDDER, memory: {} }],
+    ['semantic()', { embedder: EMBEDDER, timeoutMs: Number.NaN }],
+    ['minilm()', {}],
+    ['minilm()', { folder: '/', model: 'x' }],
+    ['loadConfig()', {}],
+    ['loadConfig()', { cwd: '/' }],
+    ['loadConfig()', { cwd: '/', env: {}, file: 'mcp.json' }],
+    ['watchConfig()', { ...WATCHED, onError: undefined }],
+    ['watchConfig()', { ...WATCHED, settle: 1 }],
   ])('%s refuses %j', async (place, options) => {
     const take = [...PLACES, ...NAMED].find(([name]) => name === place)?.[1]
     expect(take).toBeDefined()

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { type CapabilityBackends, CapabilityError, type StorageAccess } from '../capability.ts'
 import { localEntry } from '../registry/registrar.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
@@ -27,6 +27,9 @@ function held(overrides: Partial<Tool> = {}) {
 
 /** Lets everything that can go on without time or outside help go on. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+// The first call imports what checks arguments, which takes longer than `settle` waits.
+beforeAll(async () => void (await runOne(fakeTool(), {})))
 
 describe('a deadline', () => {
   test('returns timeout for a tool that takes too long, and fires its signal', async () => {

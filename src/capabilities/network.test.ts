@@ -523,6 +523,155 @@ describe('what servers and hosts get wrong', () => {
   })
 })
 
+describe('what a refusal says', () => {
+  const resolved = async () => [{ address: '127.0.0.1', family: 4 }]
+
+  it('is which hosts are granted: those the tool declared, or those of the host for *', async () => {
+    const options = { hosts: ['a.test', 'b.test'], lookup: resolved }
+    const any = await network(options)
+    await expect(any.fetch('http://c.test:81/')).rejects.toThrow(
+      'c.test:81 may not be reached; granted: a.test, b.test',
+    )
+    const few = await network(options, ['a.test'])
+    await expect(few.fetch('http://b.test/')).rejects.toThrow('b.test may not be reached; granted: a.test')
+  })
+
+  it('is that a tool which declared nothing, or a host that lists nothing, has no access', () => {
+    const none = {
+      code: 'denied',
+      message: 'the host grants t no network access; add hosts to networkBackend',
+    }
+    const scope = testScope({ tool: 't' })
+    expect(() => networkBackend({ hosts: ['*'] }).open([], scope)).toThrow(expect.objectContaining(none))
+    expect(() => networkBackend({ hosts: [] }).open(['*'], scope)).toThrow(expect.objectContaining(none))
+    expect(() => networkBackend({ hosts: ['*'], allowPrivate: ['*'] })).toThrow(
+      expect.objectContaining({ code: 'config-invalid' }),
+    )
+  })
+
+  it('names the scheme, the private address or the missing one', async () => {
+    const access = await network({ hosts: ['*'], lookup: resolved })
+    await expect(access.fetch('ftp://example.com/')).rejects.toThrow(
+      'ftp: URLs are not supported; use http or https',
+    )
+    await expect(access.fetch('http://inner.test/')).rejects.toThrow(
+      'inner.test resolves to the private address 127.0.0.1; only the host can allow that, with allowPrivate',
+    )
+    await expect(access.fetch('http://10.0.0.7/')).rejects.toThrow('the private address 10.0.0.7;')
+    const nameless = await network({ hosts: ['*'], lookup: async () => [] })
+    await expect(nameless.fetch('http://nowhere.test')).rejects.toMatchObject({
+      code: 'execution_failed',
+      message: 'nowhere.test has no address; check the host name',
+    })
+  })
+
+  it('names the URL and the limit of a request that took too long or was cancelled', async () => {
+    const lookup = () => new Promise<never>(() => undefined)
+    const slow = await network({ hosts: ['*'], lookup, timeoutMs: 20 })
+    await expect(slow.fetch('http://nowhere.test/a@b')).rejects.toThrow(
+      'http://nowhere.test/a@b did not respond within 20 ms; try again later or use another URL',
+    )
+    const controller = new AbortController()
+    const access = await network({ hosts: ['*'], lookup })
+    const fetching = access.fetch('http://nowhere.test/', { signal: controller.signal })
+    controller.abort()
+    await expect(fetching).rejects.toThrow('the request to http://nowhere.test/ was cancelled')
+  })
+
+  it('has the reason of every address that was tried, and the cause', async () => {
+    const site = await serve()
+    servers.pop()?.close()
+    const lookup = async () => [
+      { address: '127.0.0.1', family: 4 },
+      { address: '::1', family: 6 },
+    ]
+    const access = await network({ hosts: ['*'], allowPrivate: ['two.test'], lookup })
+    const failure = await access.fetch(`http://two.test:${site.port}/`).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    const both = `: connect ECONNREFUSED 127\\.0\\.0\\.1:${site.port}; connect E[A-Z]+ ::1:${site.port}`
+    expect(failure).toMatchObject({
+      code: 'execution_failed',
+      message: expect.stringMatching(both),
+      cause: expect.any(AggregateError),
+    })
+  })
+
+  it('never has the password of a redirect without a scheme', async () => {
+    const site = await serve(redirectTo('//bob:pa55word@other.test/'))
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    await expect(access.fetch(site.url, { redirect: 'error' })).rejects.toThrow(
+      `${site.url}/ redirects to //other.test/; fetch that URL directly`,
+    )
+    const broken = await serve(redirectTo('http://[oops'))
+    const strict = await network({ hosts: ['*'], allowPrivate: [broken.at] })
+    await expect(strict.fetch(broken.url)).rejects.toMatchObject({ code: 'execution_failed' })
+  })
+})
+
+describe('what is sent and received', () => {
+  it('has headers that say who asks, and a body only where there is one', async () => {
+    const site = await serve()
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at], maxRequestBytes: 4 })
+    await access.fetch(site.url)
+    const [plain] = site.requests
+    expect(plain?.headers).toMatchObject({ 'user-agent': 'toolcrib', accept: '*/*' })
+    expect(plain?.headers).not.toHaveProperty('content-length')
+    await access.fetch(site.url, { method: 'POST', body: 'four' })
+    expect(site.requests[1]?.headers['content-length']).toBe('4')
+    await expect(access.fetch(site.url, { method: 'POST', body: 'fiver' })).rejects.toMatchObject({
+      code: 'execution_failed',
+    })
+  })
+
+  it.each([[204], [205], [304], [200]])('may be nothing, with status %i', async (status) => {
+    const site = await serve((_request, response) => response.writeHead(status).end())
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at] })
+    const response = await access.fetch(site.url)
+    expect(response).toMatchObject({ status, body: null })
+  })
+
+  it('goes to an address as it is, without a lookup, also with spaces around it', async () => {
+    const site = await serve()
+    const lookup = async () => {
+      throw new Error('addresses need no lookup')
+    }
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at], lookup })
+    expect((await access.fetch(` ${site.url}/ `)).status).toBe(200)
+  })
+
+  it('goes where a redirect leads, without a scheme too, with its own fragment and the other headers', async () => {
+    const other = await serve()
+    const site = await serve(redirectTo(`//${other.at}/next#own`))
+    const access = await network({ hosts: ['*'], allowPrivate: [site.at, other.at] })
+    const response = await access.fetch(`${site.url}/#first`)
+    expect(response.url).toBe(`${other.url}/next#own`)
+    const within = await serve((request, response) =>
+      request.url === '/' ? redirectTo('/next')(request, response) : response.end(),
+    )
+    const same = await network({ hosts: ['*'], allowPrivate: [within.at] })
+    await same.fetch(within.url, { method: 'POST', body: 'data', headers: { 'x-mine': '1' } })
+    expect(within.requests[1]).toMatchObject({ method: 'GET', body: '', headers: { 'x-mine': '1' } })
+    expect(within.requests[1]?.headers).not.toHaveProperty('content-type')
+  })
+
+  it('is nothing when the call is cancelled while its body is read', async () => {
+    const controller = new AbortController()
+    const lookup = () => new Promise<never>(() => undefined)
+    const access = await network({ hosts: ['*'], lookup }, ['*'], controller.signal)
+    const body = new ReadableStream({
+      pull(stream) {
+        controller.abort()
+        stream.close()
+      },
+    })
+    await expect(access.fetch('http://nowhere.test/', { method: 'POST', body })).rejects.toMatchObject({
+      code: 'cancelled',
+    })
+  })
+})
+
 describe('secure connections', () => {
   let folder: string
   let url: string

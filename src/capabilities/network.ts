@@ -259,18 +259,13 @@ function toResponse(
   return response
 }
 
+/** The signal is this fetch's own, so its listener needs no removal. */
 async function abortable<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  if (signal.aborted) throw signal.reason
-  let onAbort = () => {}
+  signal.throwIfAborted()
   const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
+    signal.addEventListener('abort', () => reject(signal.reason))
   })
-  try {
-    return await Promise.race([work, aborted])
-  } finally {
-    signal.removeEventListener('abort', onAbort)
-  }
+  return Promise.race([work, aborted])
 }
 
 /** A URL for display, without user name and password. */

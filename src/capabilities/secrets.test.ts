@@ -166,6 +166,19 @@ describe('masking', () => {
       (text: string) =>
         text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/"/g, '&#34;').replace(/é/g, '&#xe9;'),
     ],
+    [
+      'HTML, every letter by number',
+      (text: string) => text.replace(/./gsu, (letter) => `&#${letter.codePointAt(0)};`),
+    ],
+    [
+      'HTML, every letter in hexadecimal',
+      (text: string) => text.replace(/./gsu, (letter) => `&#x${letter.codePointAt(0)?.toString(16)};`),
+    ],
+    [
+      'JSON, every letter escaped',
+      (text: string) =>
+        text.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    ],
     ['JSON in ASCII', (text: string) => JSON.stringify(text).replace(/é/g, '\\u00e9')],
     ['JSON within JSON', (text: string) => JSON.stringify(JSON.stringify({ a: text }))],
   ])('finds a value in %s', (_encoding, encode) => {
@@ -173,7 +186,7 @@ describe('masking', () => {
     const text = `before ${encode(secret)} after`
     expect(encode(secret)).not.toContain(secret)
     expect(maskValues([secret])(text)).toMatch(/\*\*\*/)
-    expect(maskValues([secret])(text)).not.toMatch(/ss|rd|7373|w/)
+    expect(maskValues([secret])(text)).not.toMatch(/ss|rd|7373|w|#|u00/)
   })
 
   it('leaves nothing where values overlap', () => {

@@ -1,5 +1,14 @@
 import { type CapabilityBackend, CapabilityError } from '../capability.ts'
-import { describeError, ToolcribError } from '../errors.ts'
+import {
+  anyText,
+  checkOptions,
+  type OptionRules,
+  objectOf,
+  textList,
+  trueOrFalse,
+  wholeNumber,
+} from '../check-options.ts'
+import { describeError } from '../errors.ts'
 import { turns } from '../store/turns.ts'
 import { checkRunning } from './check-running.ts'
 import { DirectorySpaces } from './storage/directory-spaces.ts'
@@ -22,6 +31,15 @@ export interface StorageOptions {
   readonly maxKeys?: number
 }
 
+const OPTIONS: OptionRules<StorageOptions> = {
+  directory: anyText,
+  shared: objectOf(textList),
+  perSession: trueOrFalse,
+  maxKeyLength: wholeNumber({ from: 1 }),
+  maxValueBytes: wholeNumber({ from: 1 }),
+  maxKeys: wholeNumber({ from: 1 }),
+}
+
 const SHARED_BY_DEFAULT = {
   memory: ['memory_save', 'memory_search'],
   kanban: ['kanban_list', 'kanban_add', 'kanban_move'],
@@ -32,8 +50,8 @@ const SHARED_BY_DEFAULT = {
  * one at a time, so concurrent calls lose no updates.
  */
 export function storageBackend(options: StorageOptions = {}): CapabilityBackend<'storage'> {
+  checkOptions('storageBackend()', options, OPTIONS)
   const { maxKeyLength = 256, maxValueBytes = 1024 * 1024, maxKeys = 10_000 } = options
-  checkLimits('storageBackend', { maxKeyLength, maxValueBytes, maxKeys })
   const spaces = options.directory === undefined ? new MemorySpaces() : new DirectorySpaces(options.directory)
   const spaceOf = spaceNames(options.shared ?? SHARED_BY_DEFAULT)
   const inTurn = turns()
@@ -103,27 +121,5 @@ function spaceNames(shared: { readonly [space: string]: readonly string[] }): (t
   return (tool) => {
     const space = spaces.get(tool)
     return space === undefined ? `tool ${tool}` : `shared ${space}`
-  }
-}
-
-/** The longest delay a platform timer supports; a longer one fires immediately. */
-const MAX_TIMER_MS = 2 ** 31 - 1
-
-/**
- * Throws `config-invalid` unless each given limit is an integer of at least `least`; `…Ms` limits must fit a timer.
- */
-export function checkLimits(
-  what: string,
-  limits: { readonly [name: string]: number | undefined },
-  least = 1,
-): void {
-  for (const [name, value] of Object.entries(limits)) {
-    if (value === undefined) continue
-    const most = name.endsWith('Ms') ? MAX_TIMER_MS : Number.MAX_SAFE_INTEGER
-    if (Number.isInteger(value) && value >= least && value <= most) continue
-    throw new ToolcribError(
-      'config-invalid',
-      `${what}: ${name} must be a whole number from ${least} to ${most}, not ${value}`,
-    )
   }
 }

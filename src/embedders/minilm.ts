@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { anyObject, anyText, checkOptions, required } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { Embedder } from '../search/vectors/embedder.ts'
 import { BertTokens } from './bert-tokens.ts'
@@ -35,6 +36,7 @@ interface OnnxSession {
  * `config-invalid` if one is missing.
  */
 export function minilm(options: MiniLmOptions): Embedder {
+  checkOptions('minilm()', options, { folder: required(anyText), runtime: anyObject })
   let model: Promise<MiniLm> | undefined
   return {
     name: 'all-MiniLM-L6-v2-q8',

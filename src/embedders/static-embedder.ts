@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { anyText, checkOptions } from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
 import type { Embedder } from '../search/vectors/embedder.ts'
 import { TokenTable } from './token-table.ts'
@@ -25,6 +26,7 @@ export interface StaticEmbedderOptions {
  * which takes some tens of milliseconds.
  */
 export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
+  checkOptions('staticEmbedder()', options, { path: anyText })
   let table: TokenTable | undefined
   const open = (): TokenTable => {
     table ??= readTable(options.path ?? findModel())

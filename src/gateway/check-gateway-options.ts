@@ -25,6 +25,7 @@ import type {
 
 const LIMIT_RULES: OptionRules<GatewayLimits> = {
   maxBodyBytes: wholeNumber(),
+  maxBodyKeys: wholeNumber(),
   bodyTimeoutMs: milliseconds(),
   maxRequests: wholeNumber(),
   maxSessions: wholeNumber(),

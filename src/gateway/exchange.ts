@@ -33,24 +33,51 @@ export interface EventStream {
   onClose(listener: () => void): void
 }
 
-export interface BodyLimits extends Pick<Limits, 'maxBodyBytes' | 'bodyTimeoutMs'> {
+export interface BodyLimits extends Pick<Limits, 'maxBodyBytes' | 'maxBodyKeys' | 'bodyTimeoutMs'> {
   readonly schedule: Schedule
 }
 
 /** What came of reading a body. */
 export type Body =
   | { readonly kind: 'json'; readonly value: unknown }
-  | { readonly kind: 'too-large' | 'too-slow' | 'invalid' }
+  | { readonly kind: 'too-large' | 'too-many-keys' | 'too-slow' | 'invalid' }
 
 /** How many bytes a client may leave unread on a stream before it is disconnected. */
 export const MAX_UNREAD_BYTES = 8 * 1024 * 1024
 
-export function parseBody(text: string): Body {
+/** Reads a body. One with too many keys is not parsed: each key costs a hundred times as much as a character of text. */
+export function parseBody(text: string, { maxBodyKeys }: Pick<Limits, 'maxBodyKeys'>): Body {
+  if (maxBodyKeys > 0 && hasMoreKeys(text, maxBodyKeys)) return { kind: 'too-many-keys' }
   try {
     return { kind: 'json', value: JSON.parse(text) }
   } catch {
     return { kind: 'invalid' }
   }
+}
+
+/** Whether a JSON text has more than `most` keys, objects and lists. Stops reading as soon as it has. */
+function hasMoreKeys(text: string, most: number): boolean {
+  if (text.length <= most) return false
+  let count = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(text, at)
+    else if ((code === COLON || code === OPEN_OBJECT || code === OPEN_LIST) && ++count > most) return true
+  }
+  return false
+}
+
+const [QUOTE, BACKSLASH, COLON, OPEN_OBJECT, OPEN_LIST] = [0x22, 0x5c, 0x3a, 0x7b, 0x5b]
+
+/** Where the string that begins at `start` ends. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) break
+    if (code === BACKSLASH) at++
+  }
+  return at
 }
 
 /** A refusal outside the protocol. */

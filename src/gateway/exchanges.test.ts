@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type EventStream, MAX_UNREAD_BYTES } from './exchange.ts'
+import { type EventStream, MAX_UNREAD_BYTES, parseBody } from './exchange.ts'
 import { FetchExchange } from './fetch-exchange.ts'
 import { NodeExchange } from './node-exchange.ts'
 
@@ -19,6 +19,42 @@ async function flood(stream: EventStream): Promise<number> {
   }
   return sent
 }
+
+describe('a body with many keys', () => {
+  it.each([
+    ['keys', '{"a":1,"b":2,"c":3}', 4],
+    ['nested objects', '{"a":{"b":{}}}', 5],
+    ['lists', '[[],[[]]]', 4],
+    ['keys that repeat', '[{"a":1},{"a":1}]', 5],
+    ['none in strings', '["{[:", "\\"{[:", "\\\\", {"a\\":{": 1}]', 3],
+    ['numbers', '[1,2,3,4,5,6,7,8,9]', 1],
+    ['a text', '"just a text that is longer than the limit"', 0],
+  ])('counts %s', (_, text, count) => {
+    expect(parseBody(text, { maxBodyKeys: Math.max(1, count) })).toEqual({
+      kind: 'json',
+      value: JSON.parse(text),
+    })
+    if (count > 1) expect(parseBody(text, { maxBodyKeys: count - 1 })).toEqual({ kind: 'too-many-keys' })
+  })
+
+  it('is not parsed, and not read any further than the limit', () => {
+    const read: number[] = []
+    const text = Object.assign(new String('{"a":1,"b":2,"c":3,'.padEnd(1_000, ' ')), {
+      charCodeAt: (at: number) => {
+        read.push(at)
+        return '{"a":1,"b":2,"c":3,'.charCodeAt(at)
+      },
+    })
+    expect(parseBody(text as unknown as string, { maxBodyKeys: 2 })).toEqual({ kind: 'too-many-keys' })
+    expect(Math.max(...read)).toBe(10)
+  })
+
+  it('has no limit at 0, and is invalid where it is no JSON', () => {
+    expect(parseBody('[[],[],[],[]]', { maxBodyKeys: 0 }).kind).toBe('json')
+    for (const text of ['"', '"\\', '{"a":"', '[['])
+      expect(parseBody(text.padStart(10), { maxBodyKeys: 5 })).toEqual({ kind: 'invalid' })
+  })
+})
 
 describe('a stream of events', () => {
   it('over node:http is closed when its client leaves too much unread', async () => {

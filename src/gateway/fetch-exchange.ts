@@ -46,7 +46,7 @@ export class FetchExchange implements Exchange {
     return value === undefined && name === 'host' ? new URL(this.#request.url).host : value
   }
 
-  async readBody({ maxBodyBytes, bodyTimeoutMs, schedule }: BodyLimits): Promise<Body> {
+  async readBody({ maxBodyBytes, bodyTimeoutMs, schedule, ...limits }: BodyLimits): Promise<Body> {
     if (Number(this.header('content-length') ?? 0) > maxBodyBytes) return { kind: 'too-large' }
     const reader = this.#request.body?.getReader()
     if (!reader) return { kind: 'invalid' }
@@ -68,7 +68,7 @@ export class FetchExchange implements Exchange {
         }
         chunks.push(value)
       }
-      return isTooSlow ? { kind: 'too-slow' } : parseBody(Buffer.concat(chunks).toString())
+      return isTooSlow ? { kind: 'too-slow' } : parseBody(Buffer.concat(chunks).toString(), limits)
     } catch {
       return { kind: isTooSlow ? 'too-slow' : 'invalid' }
     } finally {

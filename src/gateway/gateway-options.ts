@@ -95,6 +95,8 @@ export interface GatewayOAuth {
 export interface GatewayLimits {
   /** The largest body of a request; 4 MiB. */
   readonly maxBodyBytes?: number | undefined
+  /** Keys, objects and lists in the body of a request; 50,000. */
+  readonly maxBodyKeys?: number | undefined
   /** How long a client may take to send a body; 30,000. */
   readonly bodyTimeoutMs?: number | undefined
   /** HTTP requests at once, over all clients, streams that only listen not counted; 2,000. */
@@ -125,6 +127,7 @@ export type Limits = { readonly [Key in keyof GatewayLimits]-?: number }
 
 export const DEFAULT_LIMITS: Limits = {
   maxBodyBytes: 4 * 1024 * 1024,
+  maxBodyKeys: 50_000,
   bodyTimeoutMs: 30_000,
   maxRequests: 2_000,
   maxSessions: 2_000,

@@ -29,6 +29,11 @@ interface KnownDoor {
 
 const BODY_FAULTS = {
   'too-large': { status: 413, code: -32_000, message: 'the request is too large' },
+  'too-many-keys': {
+    status: 413,
+    code: -32_000,
+    message: 'the request has too many keys, objects and lists; split it into several',
+  },
   'too-slow': { status: 408, code: -32_000, message: 'the request took too long to arrive' },
   invalid: { status: 400, code: -32_700, message: 'Parse error' },
 }

@@ -58,7 +58,7 @@ export class NodeExchange implements Exchange {
     return Array.isArray(value) ? value.join(', ') : value
   }
 
-  readBody({ maxBodyBytes, bodyTimeoutMs, schedule }: BodyLimits): Promise<Body> {
+  readBody({ maxBodyBytes, bodyTimeoutMs, schedule, ...limits }: BodyLimits): Promise<Body> {
     const request = this.#request
     if (Number(this.header('content-length') ?? 0) > maxBodyBytes) return Promise.resolve(this.#tooLarge())
     return new Promise((resolve) => {
@@ -71,7 +71,7 @@ export class NodeExchange implements Exchange {
       }
       const onEnd = () => {
         const [first] = chunks
-        finish(parseBody((chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString()))
+        finish(parseBody((chunks.length === 1 && first ? first : Buffer.concat(chunks)).toString(), limits))
       }
       const onGone = () => finish({ kind: 'invalid' })
       const stop = schedule(bodyTimeoutMs, () => finish(this.#tooSlow()))

@@ -15,6 +15,16 @@ describe('connectServers', () => {
     expect(world.opened).toBe(1)
   })
 
+  it('does not call a cached server cold when somebody needed it before its cache was read', async () => {
+    const world = new World({ isRemembered: true })
+    const servers = connectServers(new ToolRegistry(), { servers: { a: { command: 'x' } } }, world.options)
+    await servers.client('a')
+    await servers.ready()
+    expect(servers.status()).toEqual([{ server: 'a', state: 'ready' }])
+    const states = world.events.flatMap((event) => (event.type === 'server-state' ? [event.state] : []))
+    expect(states).not.toContain('cold')
+  })
+
   it('stops an idle on-demand server, and restarts it when called', async () => {
     const { registry, world, servers } = await begin({ config: { idleMs: 1_000 } })
     expect(servers.status()).toMatchObject([{ state: 'ready' }])

@@ -1,3 +1,4 @@
+import { anyObject, checkOptions, type OptionRules, objectWith, required } from '../check-options.ts'
 import type { Listing } from '../tool.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, RequestVectors } from './hybrid/features.ts'
@@ -14,7 +15,7 @@ import { type Request, readRequest } from './query/request.ts'
 import { isWordList } from './query/word-list.ts'
 import type { Lift, Ranking, RankOptions, SearchIndex, SearchMemory } from './searcher.ts'
 import { CheckedEmbedder, type Embedder } from './vectors/embedder.ts'
-import { type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
+import { DEADLINE_RULES, type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
@@ -53,6 +54,12 @@ export interface HybridOptions extends DeadlineOptions {
   readonly memory?: SearchMemory
 }
 
+const OPTIONS: OptionRules<HybridOptions> = {
+  ...DEADLINE_RULES,
+  embedder: required(anyObject),
+  memory: objectWith('lifts'),
+}
+
 /**
  * Ranks by words and meaning together: exact terms and names through the lexical index, other wordings through
  * vectors. Each proposes candidates, and a small linear model trained on labelled requests orders them
@@ -62,6 +69,7 @@ export interface HybridOptions extends DeadlineOptions {
  * If the embedder fails or takes too long, it ranks by words alone and reports the reason in `failure`.
  */
 export function hybrid(options: HybridOptions): VectorSearcher {
+  checkOptions('hybrid()', options, OPTIONS)
   const embedder = new CheckedEmbedder(options.embedder)
   return vectorSearcher('hybrid', embedder, (vectors) => new HybridIndex(embedder, vectors, options))
 }

@@ -1,9 +1,10 @@
+import { anyObject, checkOptions, type OptionRules, required } from '../check-options.ts'
 import type { Listing } from '../tool.ts'
 import type { Query } from './query/query.ts'
 import { acceptEvery, type Ranked, type Ranking, type RankOptions, type SearchIndex } from './searcher.ts'
 import { topMatches } from './top-matches.ts'
 import { CheckedEmbedder, type Embedder, queryText } from './vectors/embedder.ts'
-import { type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
+import { DEADLINE_RULES, type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
@@ -15,11 +16,15 @@ export interface SemanticOptions extends DeadlineOptions {
   readonly embedder: Embedder
 }
 
+const OPTIONS: OptionRules<SemanticOptions> = { ...DEADLINE_RULES, embedder: required(anyObject) }
+
 /**
  * Ranks by meaning alone: the cosine between the vectors of query and listing. Finds other wordings, but only those
  * names and rare terms that its embedder knows. Rejects while the embedder fails or takes too long.
  */
-export function semantic({ embedder, ...options }: SemanticOptions): VectorSearcher {
+export function semantic(given: SemanticOptions): VectorSearcher {
+  checkOptions('semantic()', given, OPTIONS)
+  const { embedder, ...options } = given
   const checked = new CheckedEmbedder(embedder)
   return vectorSearcher('semantic', checked, (vectors) => new SemanticIndex(checked, vectors, options))
 }

@@ -48,11 +48,15 @@ function encodingsOf(value: string): string[] {
   ]
 }
 
-/** The value as JSON writes it: with slashes and non-ASCII letters escaped or not, and as JSON within JSON. */
+/** The value as JSON writes it: with slashes, non-ASCII or all letters escaped or not, and as JSON within JSON. */
 function jsonForms(value: string): string[] {
   const json = JSON.stringify(value).slice(1, -1)
   const ascii = json.replace(/[\u0080-\uffff]/g, unicodeEscape)
-  const forms = [json, json.replaceAll('/', '\\/'), ascii, ascii.replaceAll('/', '\\/'), upperEscapes(ascii)]
+  const escaped = Array.from({ length: value.length }, (_, at) => unicodeEscape(value.charAt(at))).join('')
+  const forms = [
+    ...[json, json.replaceAll('/', '\\/'), ascii, ascii.replaceAll('/', '\\/'), upperEscapes(ascii)],
+    ...[escaped, upperEscapes(escaped)],
+  ]
   return [...forms, ...forms.map((form) => JSON.stringify(form).slice(1, -1))]
 }
 
@@ -64,7 +68,7 @@ function upperEscapes(text: string): string {
   return text.replace(/(?<=\\u)[0-9a-f]{4}/g, (digits) => digits.toUpperCase())
 }
 
-/** The value as HTML writes it: each form of the two quotes, and non-ASCII letters verbatim or numeric. */
+/** The value as HTML writes it: each form of the two quotes, and non-ASCII or all letters verbatim or numeric. */
 function htmlForms(value: string): string[] {
   const escaped = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
   const quoted = ['&quot;', '&#34;', '&#x22;', '"'].flatMap((double) =>
@@ -72,12 +76,19 @@ function htmlForms(value: string): string[] {
       escaped.replaceAll('"', double).replaceAll("'", single),
     ),
   )
-  const numbered = (base: 10 | 16) => (form: string) =>
-    form.replace(/[^\0-\x7f]/gu, (letter) => {
+  const numbered = (base: 10 | 16, letters: RegExp) => (form: string) =>
+    form.replace(letters, (letter) => {
       const code = (letter.codePointAt(0) ?? 0).toString(base)
       return base === 16 ? `&#x${code};` : `&#${code};`
     })
-  return [...quoted, ...quoted.map(numbered(10)), ...quoted.map(numbered(16))]
+  const beyondAscii = /[^\0-\x7f]/gu
+  return [
+    ...quoted,
+    ...quoted.map(numbered(10, beyondAscii)),
+    ...quoted.map(numbered(16, beyondAscii)),
+    numbered(10, /./gsu)(value),
+    numbered(16, /./gsu)(value),
+  ]
 }
 
 function hexForms(bytes: Uint8Array): string[] {

@@ -292,17 +292,18 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   async #execute(
     calls: readonly ToolCall[],
-    context: Omit<Partial<CallContext>, 'sessionId'>,
+    given: Omit<Partial<CallContext>, 'sessionId'>,
   ): Promise<CallResult[]> {
-    const given = contextWith(context, this.id, this.#inherited.hooks)
-    const meters = Array.isArray(given?.meters) ? given.meters : []
-    const batch = { hooks: hooksOf(given?.hooks), meters }
+    const context = contextWith(given, this.id, this.#inherited.hooks)
+    // A context that the runner rejects may contain anything here.
+    const meters = Array.isArray(context?.meters) ? context.meters : []
+    const batch = { hooks: hooksOf(context?.hooks), meters }
     this.#batches.add(batch)
     const endUses = this.#checkout.beginBatch()
     const turn = this.currentTurn()
     try {
-      const results = await this.#services.runner.execute(calls, given, turn)
-      if (!given?.dryRun) void this.#track(this.#searches.called(calls, results, turn))
+      const results = await this.#services.runner.execute(calls, context, turn)
+      if (!context?.dryRun) void this.#track(this.#searches.called(calls, results, turn))
       return this.#viewpoint.first?.warn(results) ?? results
     } finally {
       this.#batches.delete(batch)

@@ -25,7 +25,7 @@ export const safety = reading({}, async (inspection) => {
     }
   })
   return {
-    lockCommand: (await inspection.commandLine()).of('lock'),
+    lockCommand: (await inspection.commandLine()).of('lock', ...(config?.lockOption ?? [])),
     isLocked,
     canApprove: config !== undefined && isLocked,
     changes: await Promise.all(changes.map((change) => withCommand(inspection, change))),
@@ -39,7 +39,10 @@ export const safety = reading({}, async (inspection) => {
 async function withCommand(inspection: Inspection, change: NamedChange): Promise<NamedChange> {
   if ('tool' in change) return change
   const commandLine = await inspection.commandLine(change.server)
-  return { ...change, command: commandLine.of('approve', change.server) }
+  return {
+    ...change,
+    command: commandLine.of('approve', change.server, ...(inspection.config?.lockOption ?? [])),
+  }
 }
 
 /** Approves the changes that a person has seen: each pattern is a `name@digest`. */
@@ -49,7 +52,9 @@ export const approve = writing({ patterns: texts }, async (inspection, { pattern
   if (!patterns.every((pattern) => /@[0-9a-f]{16}$/.test(pattern)))
     throw invalid('each change is approved by its digest: name@0123456789abcdef')
   if ((await config.found()).lockfile === undefined)
-    throw invalid(`there is no lockfile; write one with: ${(await inspection.commandLine()).of('lock')}`)
+    throw invalid(
+      `there is no lockfile; write one with: ${(await inspection.commandLine()).of('lock', ...config.lockOption)}`,
+    )
   const approved = await config.approve(patterns)
   return { approved: approved.length, ...(await readChanges(inspection)) }
 })

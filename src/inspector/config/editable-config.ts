@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 import { ToolcribError } from 'toolcrib'
 import type { DiffLine, ServersFile } from 'toolcrib/clients'
 import {
@@ -77,6 +78,12 @@ export class EditableConfig {
     const { layers, files } = (await this.found()).config
     const own = layers?.findLast(({ servers }) => server !== undefined && servers.includes(server))
     return own?.file ?? files.at(-1)
+  }
+
+  /** Names the lockfile to commands, where it is not the one beside the config. */
+  get lockOption(): readonly string[] {
+    const { lockfilePath, cwd = process.cwd() } = this.#source.find
+    return lockfilePath === undefined ? [] : ['--lockfile', resolve(cwd, lockfilePath)]
   }
 
   /** The servers that are in the files and disabled. */

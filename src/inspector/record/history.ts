@@ -6,6 +6,7 @@ import {
   addActivity,
   addCounts,
   addTotals,
+  dayAt,
   NO_ACTIVITY,
   NO_COUNTS,
   NO_TOTALS,
@@ -150,7 +151,7 @@ class ActivityBuilder {
     if (Object.keys(totals).length > 0) {
       const iso = new Date(event.at).toISOString()
       increase(this.#hours, iso.slice(0, 13), totals)
-      increase(this.#days, iso.slice(0, 10), totals)
+      increase(this.#days, dayAt(event.at), totals)
       increase(this.#clients, session, totals)
     }
     if (event.type === 'searched') for (const name of event.names) this.#count(name, { found: 1 })

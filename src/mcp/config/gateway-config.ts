@@ -69,6 +69,7 @@ const HOST_FIELDS = { hosts: GATEWAY_FIELDS.hosts } as const satisfies Fields
 
 const LIMIT_FIELDS = {
   maxBodyBytes: 'count',
+  maxBodyKeys: 'count',
   bodyTimeoutMs: 'milliseconds',
   maxRequests: 'count',
   maxSessions: 'count',

@@ -1,4 +1,12 @@
 import { dirname, isAbsolute, join } from 'node:path'
+import {
+  anyFunction,
+  anyObject,
+  anyText,
+  checkOptions,
+  type OptionRules,
+  required,
+} from '../../check-options.ts'
 import { describeError, ToolcribError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './config-file.ts'
@@ -36,6 +44,24 @@ export interface LoadOptions {
   readonly onBadServer?: (error: ToolcribError) => ServerConfig
   /** Reads a file; rejects with the code `ENOENT` when it does not exist. Default: reads from disk. */
   readonly readFile?: (path: string) => Promise<string>
+}
+
+/** Also the rules of `watchConfig()`. */
+export const LOAD_RULES: OptionRules<LoadOptions> = {
+  cwd: required(anyText),
+  env: required(anyObject),
+  path: anyText,
+  overrides: anyObject,
+  userDirectory: anyText,
+  onBadServer: anyFunction,
+  readFile: anyFunction,
+}
+
+const READ_RULES: OptionRules<ReadOptions> = {
+  env: anyObject,
+  workspaceFolder: anyText,
+  file: anyObject,
+  onBadServer: anyFunction,
 }
 
 /** A valid config, read from one file or several. */
@@ -80,6 +106,7 @@ const FILE_NAMES = ['toolcrib.toml', 'mcp.toml', '.mcp.json', 'mcp.json']
  * no file. Throws `config-invalid`, with the line number, for an invalid one.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
+  checkOptions('loadConfig()', options, LOAD_RULES)
   const { env, cwd, overrides = {}, onBadServer } = options
   const files = await readFiles(options)
   const bad = onBadServer ? { onBadServer } : {}
@@ -105,6 +132,7 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
 
 /** Reads config that is already parsed: `mcpServers`, `servers` or `server` by name, `tools`, `gateway`, and `profile` by name. */
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
+  checkOptions('readConfig()', options, READ_RULES)
   const { tools, servers, profiles, gateway } = readLayer(data, options)
   checkProfiles(profiles, Object.keys(servers))
   const layers = options.file ? [{ file: options.file.path, servers }] : []

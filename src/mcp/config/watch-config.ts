@@ -1,7 +1,8 @@
 import type { FSWatcher } from 'chokidar'
+import { anyFunction, checkOptions, milliseconds, type OptionRules, required } from '../../check-options.ts'
 import { describeError } from '../../errors.ts'
 import { canonicalJson } from '../../json.ts'
-import { type Config, configPaths, type LoadOptions, loadConfig } from './load-config.ts'
+import { type Config, configPaths, LOAD_RULES, type LoadOptions, loadConfig } from './load-config.ts'
 
 /** Where to look for config, and what to call when it changes. */
 export interface WatchOptions extends LoadOptions {
@@ -13,11 +14,19 @@ export interface WatchOptions extends LoadOptions {
   readonly settleMs?: number
 }
 
+const WATCH_RULES: OptionRules<WatchOptions> = {
+  ...LOAD_RULES,
+  onChange: required(anyFunction),
+  onError: required(anyFunction),
+  settleMs: milliseconds(),
+}
+
 /**
  * Reads the config once the watcher is ready, and whenever one of its files is created, changed or deleted. Calls
  * `onChange` when the config differs from the last one. Returns a function that stops watching.
  */
 export function watchConfig(options: WatchOptions): () => Promise<void> {
+  checkOptions('watchConfig()', options, WATCH_RULES)
   const watch = new ConfigWatch(options)
   return () => watch.close()
 }

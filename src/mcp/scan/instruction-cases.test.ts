@@ -77,7 +77,7 @@ describe('instructions in definitions', () => {
       return all.filter(({ tool }) => isSuspicious(tool)).length / all.length
     }
     expect(found('attack')).toBeGreaterThanOrEqual(0.9)
-    expect(found('harmless')).toBeLessThanOrEqual(0.13)
+    expect(found('harmless')).toBeLessThanOrEqual(0.12)
   })
 
   it('are not reported where there are none', () => {

@@ -146,7 +146,11 @@ export class ManagedServer {
     if (this.#link.isClosed) return
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
-    if (isRemembered && this.config.start !== 'eager') return this.#state.set('cold')
+    if (isRemembered && this.config.start !== 'eager') {
+      // A request may have come meanwhile: then it connects, or has done so.
+      if (!this.#link.isUsed) this.#state.set('cold')
+      return
+    }
     await this.#link.start(await recalling)
   }
 }

@@ -51,6 +51,11 @@ export class ServerLink implements ConnectionKeeper {
     return this.#holders > 0
   }
 
+  /** Whether it is connected, or connects. */
+  get isUsed(): boolean {
+    return this.#live !== undefined || this.#connecting !== undefined
+  }
+
   /** The open connection, if any. */
   get current(): Connection | undefined {
     return this.#live?.connection

@@ -1,3 +1,4 @@
+import { anyFunction, milliseconds, type OptionRules } from '../../check-options.ts'
 import { ToolcribError } from '../../errors.ts'
 import { type Schedule, scheduleInBackground } from '../../time.ts'
 
@@ -9,6 +10,11 @@ export interface DeadlineOptions {
   /** How long a search waits for the embedder. 10,000 by default. */
   readonly timeoutMs?: number
   readonly schedule?: Schedule
+}
+
+export const DEADLINE_RULES: OptionRules<DeadlineOptions> = {
+  timeoutMs: milliseconds({ from: 1 }),
+  schedule: anyFunction,
 }
 
 /** Limits how long searches wait for an embedder. After one timeout, searches do not ask it for half a minute. */

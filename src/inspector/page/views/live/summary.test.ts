@@ -17,6 +17,12 @@ describe('an event in a few words', () => {
     )
   })
 
+  it('says that a search found nothing', () => {
+    expect(summaryOf(event('searched', { query: 'pizza', total: 0, names: [] }))).toBe(
+      '“pizza” → nothing found',
+    )
+  })
+
   it('says how a session was opened', () => {
     expect(summaryOf(event('session-opened', { restored: 0 }))).toBe('new')
     expect(summaryOf(event('session-opened', { restored: 2 }))).toBe('2 tools restored')

@@ -20,7 +20,7 @@ export function summaryOf({ type, server, details }: LiveEvent): string | undefi
   } = details
   switch (type) {
     case 'searched':
-      return `“${query}” → ${whole(Number(total))} found: ${namesOf(details.names)}`
+      return `“${query}” → ${Number(total) > 0 ? `${whole(Number(total))} found: ${namesOf(details.names)}` : 'nothing found'}`
     case 'missed':
       return `“${text}” → nothing`
     case 'activated':

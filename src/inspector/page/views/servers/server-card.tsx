@@ -28,6 +28,7 @@ export function ServerCard({
   readonly onChanged: () => void
 }) {
   const { server, state, tools, tokens, starts, startMs, readySince, runs, about } = data
+  const needs = 'needs' in data ? data.needs : undefined
   const [isShown, setShown] = useState(isOpen)
   useChanged(isOpen, setShown)
   const [edit, setEdit] = useState<Partial<Input<'change-config'>>>()
@@ -44,14 +45,12 @@ export function ServerCard({
     onChanged()
   }
   return (
-    <Card title={server} aside={<ServerState state={state} />}>
+    <Card title={server} aside={<ServerState state={state} needs={needs} />}>
       <div class="stack">
         {state === 'failed' && (
           <div class="note bad wrap">
             <VisibleText text={'reason' in data ? sentence(data.reason.slice(0, 600)) : ''} />
-            {!data.needsSignIn && (
-              <Mend needs={'needs' in data ? data.needs : undefined} doctor={data.doctor} />
-            )}
+            {!data.needsSignIn && <Mend needs={needs} doctor={data.doctor} />}
           </div>
         )}
         {(data.needsSignIn || data.consent) && (

@@ -6,7 +6,7 @@ import { CompareTurns } from './compare-turns.tsx'
 import { turnsOf } from './turns-of.ts'
 
 const LABEL = 'small muted tabular'
-const HINTS = ['Choose two to compare them.', 'Choose one more.', '']
+const HINTS = ['Estimates. Choose two to compare them.', 'Choose one more.', '']
 
 /** Tokens turn by turn; two turns can be compared. */
 export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
