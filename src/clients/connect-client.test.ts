@@ -127,6 +127,13 @@ describe('connecting a client', () => {
     },
   )
 
+  it('writes YAML as people do', async () => {
+    const path = await prepare('librechat')
+    const change = await planConnect('librechat', { ...place(), door: STDIO, known: await known() })
+    await applyConnect(change, place())
+    expect(await readFile(path, 'utf8')).toMatch(/\nmcpServers:\n {2}toolcrib:\n {4}type: stdio\n/)
+  })
+
   it('writes what each client reads', async () => {
     const entryOf = (client: string, door: GatewayDoor) => CLIENT_FORMATS[client]?.entry(door)
     const headers = { Authorization: 'Bearer secret-token-123' }

@@ -15,8 +15,10 @@ export interface ConnectableClient {
   /** Its short name, such as `claude-code`. */
   readonly client: string
   readonly title: string
-  /** Its user's config. */
+  /** Its user's config; that of the project for a client that has no other. */
   readonly path: string
+  /** true: the config belongs to the project, and perhaps to other people too. */
+  readonly isOfProject?: boolean
   /** Whether the client seems to be installed: its config, or the folder for it, exists. */
   readonly isThere: boolean
   readonly isConnected: boolean
@@ -36,23 +38,26 @@ export async function connectableClients(place: ClientPlace): Promise<Connectabl
 async function describeClient(client: string, place: ClientPlace): Promise<ConnectableClient> {
   const { file, isThere } = findClient(client, place)
   const { title, path } = file
+  const about = { client, title, path, ...(file.isOfProject ? { isOfProject: true } : {}), isThere }
   try {
     const { entries, raw, isConnected } = await readClient(client, file)
     const entry = isConnected ? { entry: raw.get(ENTRY_NAME) } : {}
-    return { client, title, path, isThere, isConnected, ...entry, servers: [...entries.keys()] }
+    return { ...about, isConnected, ...entry, servers: [...entries.keys()] }
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error
-    return { client, title, path, isThere, isConnected: false, servers: [], problem: error.message }
+    return { ...about, isConnected: false, servers: [], problem: error.message }
   }
 }
 
-/** The user's config of a client. Throws `config-invalid` for an unknown client. */
+/** The config of a client: the user's, if it has one. Throws `config-invalid` for an unknown client. */
 export function findClient(
   client: string,
   place: ClientPlace,
 ): { readonly file: ClientFile; readonly format: ClientFormat; readonly isThere: boolean } {
   const format = Object.hasOwn(CLIENT_FORMATS, client) ? CLIENT_FORMATS[client] : undefined
-  const files = clientFiles(place).filter((file) => file.client === client && !file.isOfProject)
+  const all = clientFiles(place).filter((file) => file.client === client)
+  const ofUser = all.filter(({ isOfProject }) => !isOfProject)
+  const files = ofUser.length > 0 ? ofUser : all
   const file = files.find(({ path }) => existsSync(path)) ?? files.find(isInstalled) ?? files[0]
   if (format && file) return { file, format, isThere: existsSync(file.path) || isInstalled(file) }
   const known = Object.keys(CLIENT_FORMATS)

@@ -63,7 +63,8 @@ function showClients(
   { json }: ConnectFlags,
 ): number {
   if (json) {
-    terminal.printJson({ clients })
+    // An entry may contain a token.
+    terminal.printJson({ clients: clients.map(({ entry: _, ...client }) => client) })
     return 0
   }
   const there = clients.filter(({ isThere }) => isThere)
