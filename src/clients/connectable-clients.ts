@@ -22,8 +22,8 @@ export interface ConnectableClient {
   /** Whether the client seems to be installed: its config, or the folder for it, exists. */
   readonly isThere: boolean
   readonly isConnected: boolean
-  /** The gateway's entry as it is written, when it is connected. */
-  readonly entry?: unknown
+  /** The gateway that it is connected to: its URL, or the config that it is started with. */
+  readonly gateway?: string
   /** The names of the servers in it, without the gateway. */
   readonly servers: readonly string[]
   /** Why its config cannot be read. */
@@ -40,9 +40,9 @@ async function describeClient(client: string, place: ClientPlace): Promise<Conne
   const { title, path } = file
   const about = { client, title, path, ...(file.isOfProject ? { isOfProject: true } : {}), isThere }
   try {
-    const { entries, raw, isConnected } = await readClient(client, file)
-    const entry = isConnected ? { entry: raw.get(ENTRY_NAME) } : {}
-    return { ...about, isConnected, ...entry, servers: [...entries.keys()] }
+    const { entries, isConnected, gateway } = await readClient(client, file)
+    const where = gateway === undefined ? {} : { gateway }
+    return { ...about, isConnected, ...where, servers: [...entries.keys()] }
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error
     return { ...about, isConnected: false, servers: [], problem: error.message }
@@ -78,6 +78,8 @@ export interface ClientContent {
   /** undefined when there is no file. */
   readonly text: string | undefined
   readonly isConnected: boolean
+  /** The gateway's URL, or the config that it is started with. */
+  readonly gateway?: string
   /** Its servers as they are written, without the gateway. */
   readonly raw: ReadonlyMap<string, unknown>
   /** The same in the keys of a toolcrib config. */
@@ -98,9 +100,18 @@ export async function readClient(client: string, file: ClientFile): Promise<Clie
     const raw = new Map(Object.entries(isRecord(table) ? table : {}))
     const all = [...file.read(data)].filter(([name]) => raw.has(name))
     const entries = new Map(all.filter(([name, server]) => !isGateway(name, server)))
-    return { text, isConnected: raw.has(ENTRY_NAME) && !entries.has(ENTRY_NAME), raw, entries }
+    const isConnected = raw.has(ENTRY_NAME) && !entries.has(ENTRY_NAME)
+    const gateway = isConnected ? placeOf(new Map(all).get(ENTRY_NAME)) : undefined
+    return { text, isConnected, ...(gateway === undefined ? {} : { gateway }), raw, entries }
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error
     throw new ToolcribError('config-invalid', `${file.path}: ${error.message}`, { cause: error })
   }
+}
+
+function placeOf({ url, args }: ImportedServer = {}): string | undefined {
+  if (typeof url === 'string') return url
+  const words: readonly unknown[] = Array.isArray(args) ? args : []
+  const config = words[words.indexOf('--config') + 1]
+  return words.includes('--config') && typeof config === 'string' ? config : undefined
 }

@@ -63,8 +63,7 @@ function showClients(
   { json }: ConnectFlags,
 ): number {
   if (json) {
-    // An entry may contain a token.
-    terminal.printJson({ clients: clients.map(({ entry: _, ...client }) => client) })
+    terminal.printJson({ clients })
     return 0
   }
   const there = clients.filter(({ isThere }) => isThere)

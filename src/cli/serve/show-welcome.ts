@@ -42,7 +42,7 @@ export async function showWelcome(
   } as const
   const place = clientPlace(terminal)
   const there = (await connectableClients(place)).filter(({ isThere }) => isThere)
-  const connected = there.filter(({ entry }) => leadsTo(entry, [url, ...files]))
+  const connected = there.filter(({ gateway = '' }) => gateway === url || files.includes(gateway))
   const elsewhere = there.filter((client) => client.isConnected && !connected.includes(client))
   const open = there.filter(({ isConnected }) => !isConnected).map(({ client }) => client)
   if (connected.length > 0) terminal.say(`Connected already: ${titlesOf(connected)}.\n`)
@@ -68,14 +68,6 @@ export async function showWelcome(
   if (!isControlled) return
   for (const command of ['status', 'logs --follow', 'stop'])
     terminal.print(pc.dim(`  ${terminal.typed(`toolcrib ${command}`)}`))
-}
-
-/** Whether an entry names one of these: the URL of the gateway, or a file of its config. */
-function leadsTo(entry: unknown, places: readonly string[]): boolean {
-  if (typeof entry === 'string') return places.includes(entry)
-  return (
-    typeof entry === 'object' && entry !== null && Object.values(entry).some((part) => leadsTo(part, places))
-  )
 }
 
 function titlesOf(clients: readonly ConnectableClient[]): string {
