@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
+import { eachPartFirst, type Fitting } from './hybrid/fitting.ts'
 import { hybrid } from './hybrid.ts'
 import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
@@ -54,6 +55,24 @@ describe('hybrid', () => {
     const { matches } = await rank(open(), query, 2)
     expect(matches.map(({ listing }) => listing.ownName).sort()).toEqual(['get_forecast', 'send_email'])
     expect(matches.flatMap(({ reasons }) => reasons).join()).toContain('matches the part "')
+  })
+
+  it('puts the best tool of each part before further tools for one of them', () => {
+    const fitting = (name: string, part: string | undefined, fit: number) =>
+      ({ candidate: { listing: sampleListing(name, ''), part }, fit }) as Fitting
+    const order = (...parts: (string | undefined)[]) => {
+      const [first, second, third] = parts
+      const given = [
+        fitting('a', first, 0.5),
+        fitting('b', first, 0.49),
+        fitting('c', second, 0.48),
+        fitting('d', third, 0.4),
+      ]
+      return eachPartFirst(given).map(({ candidate }) => candidate.listing.name)
+    }
+    expect(order('hotel', 'bank', 'bank')).toEqual(['a', 'c', 'b', 'd'])
+    expect(order('hotel', 'hotel', 'hotel')).toEqual(['a', 'b', 'c', 'd'])
+    expect(order()).toEqual(['a', 'b', 'c', 'd'])
   })
 
   it('prefers the tool with the words if the meanings are close, and otherwise the tool with the meaning', async () => {

@@ -2,7 +2,7 @@ import { anyObject, checkOptions, type OptionRules, objectWith, required } from 
 import type { Listing } from '../tool.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, RequestVectors } from './hybrid/features.ts'
-import { byFit, type Fitting, liftedBy, rounded, toRanked } from './hybrid/fitting.ts'
+import { byFit, eachPartFirst, type Fitting, liftedBy, rounded, toRanked } from './hybrid/fitting.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
 import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
@@ -180,7 +180,7 @@ export class HybridIndex implements SearchIndex {
   }
 
   #read(query: Query): Request {
-    return readRequest(query, (word) => this.#lexical.knows(word))
+    return readRequest(query, (word) => this.#lexical.holders(word))
   }
 
   /** The vectors of a request and of single terms; a failure instead if the embedder fails or takes too long. */
@@ -231,7 +231,7 @@ export class HybridIndex implements SearchIndex {
         (this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1) * (isOutdated ? DEPRECATED_WEIGHT : 1)
       fitting.push({ candidate, fit: rounded(weight * fitOf(features)), isOutdated })
     }
-    return fitting.sort(byFit)
+    return eachPartFirst(fitting.sort(byFit))
   }
 
   /** Gibberish is always somewhat close to something, while a word with a meaning is close for a reason. */
