@@ -1,6 +1,6 @@
 /** What the ranker knows about a candidate. Each feature is about 0 to 1. */
 export interface Features {
-  /** The share of the request's words that it contains, weighted by rarity; words of values count a quarter. */
+  /** The share of the request's words that it contains, weighted by rarity; words of values count half or a quarter. */
   readonly coverage: number
   /**
    * Score by words relative to the best, in a long request; 0 in one of up to four words. The vector of a long text is
