@@ -68,6 +68,11 @@ export class CheckedEmbedder {
     return this.#checked(given, texts.length)
   }
 
+  /** Whether the embedder tells which words it knows. */
+  get tellsWords(): boolean {
+    return this.#embedder.knows !== undefined
+  }
+
   /** False if the embedder does not say. */
   knows(word: string): boolean {
     return this.#embedder.knows?.(word) === true
