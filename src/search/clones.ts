@@ -1,9 +1,9 @@
 import { HASH_SEED, hashed } from '../json.ts'
 import { sourceKey } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
+import type { SourceLedger } from './first-places.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Query } from './query/query.ts'
-import type { SourceLedger } from './ranked-search.ts'
 
 /**
  * Decides which of two clones is shown: the one from the more trusted source, then the one whose source came first.

@@ -1,6 +1,7 @@
 import { sourceKey } from '../names.ts'
-import type { Listing, ToolSource } from '../tool.ts'
+import type { Listing } from '../tool.ts'
 import type { CloneFolding } from './clones.ts'
+import { FIRST_PLACES, FirstPlaces, fitOf, type SourceLedger } from './first-places.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Accepts, Query } from './query/query.ts'
 import type { Ranked, Ranking, SearchIndex, SearchMemory } from './searcher.ts'
@@ -16,6 +17,9 @@ const SHARED_MATCHES = 3 + SPARE_MATCHES
 
 /** How far apart in the ranking to look for clones. They have similar scores, so they are close together. */
 const CLONE_DISTANCE = 50
+
+/** The confidence in the best match of the other sources from which it is known to fit. */
+const SURE_FROM = 0.05
 
 /** What to rank, and what to leave out. */
 export interface RankedSearchOptions {
@@ -91,32 +95,38 @@ export class RankedSearch {
     const { order, sources } = this.#options
     if (order === 'fixed' || sources.size === 1) return kept
     const crowding = this.#places.crowding(kept)
-    if (crowding.size === 0) return kept
+    if (!this.#places.canBeShared(kept, crowding)) return kept
     const candidates = this.#withExactFirst(ranking.matches.slice(0, SHARED_MATCHES), ranking)
     const pool = this.#pick(candidates, SHARED_MATCHES).kept
-    const others = pool.filter(({ listing }) => !crowding.has(sourceKey(listing.source)))
-    if (others.length < Math.min(kept.length, FIRST_PLACES) && ranking.matches.length >= SHARED_MATCHES)
-      pool.push(...(await this.#othersThan(crowding, pool)))
-    const first = this.#places.share(pool)
+    const { matches, isSure } = await this.#othersThan(crowding, pool, ranking)
+    const alone = new Map(isSure ? matches.map((match) => [match.listing, fitOf(match)]) : [])
+    const first = this.#places.share([...pool, ...unranked(matches, pool)], alone)
     const placed = new Set(first.map(({ listing }) => listing))
     return [...first, ...kept.filter(({ listing }) => !placed.has(listing))]
   }
 
   /**
-   * The best matches of other sources. The best of the crowding sources are ranked with them, so that relative scores
-   * stay comparable.
+   * The best matches of other sources, ranked as if the crowding ones were not there: their words and meanings, made to
+   * fit the request, would make every honest match look poor. `isSure`: the best of them is not just the best of a poor lot.
    */
-  async #othersThan(crowding: ReadonlySet<string>, known: readonly Ranked[]): Promise<Ranked[]> {
-    const kept = new Set(known.slice(0, FIRST_PLACES / 2).map(({ listing }) => listing))
+  async #othersThan(
+    crowding: ReadonlySet<string>,
+    known: readonly Ranked[],
+    ranking: Ranking,
+  ): Promise<{ readonly matches: readonly Ranked[]; readonly isSure: boolean }> {
+    // A searcher without a confidence scores each match by itself, so the others that are known will do.
+    const others = known.filter(({ listing }) => !crowding.has(sourceKey(listing.source)))
+    const isWhole = ranking.matches.length < SHARED_MATCHES || others.length >= FIRST_PLACES
+    if (ranking.confidence === undefined && isWhole) return { matches: others, isSure: false }
     const servers = new Set(known.map(({ listing }) => crowdingServer(listing, crowding)))
     // Called for every listing with a word of the query, so it makes no source keys.
     const accepts = (listing: Listing) =>
-      (listing.source.kind !== 'mcp' || !servers.has(listing.source.server) || kept.has(listing)) &&
-      this.#options.accepts(listing)
-    const { matches } = await this.#rank(SHARED_MATCHES, accepts)
-    const isKnown = new Set(known.map(({ listing }) => listing))
-    const others = this.#pick(matches, SHARED_MATCHES).kept
-    return others.filter(({ listing }) => !isKnown.has(listing))
+      (listing.source.kind !== 'mcp' || !servers.has(listing.source.server)) && this.#options.accepts(listing)
+    const { matches, confidence = 0 } = await this.#rank(SHARED_MATCHES, accepts)
+    return {
+      matches: this.#pick(matches, SHARED_MATCHES).kept,
+      isSure: confidence >= SURE_FROM,
+    }
   }
 
   /** The first `count` candidates that are ready and not clones, and how many others were skipped. */
@@ -173,186 +183,24 @@ export class RankedSearch {
   }
 }
 
+/** Those of `others` that the ranking of all sources lacks; none of them is better than its last match. */
+function unranked(others: readonly Ranked[], ranked: readonly Ranked[]): Ranked[] {
+  const known = new Set(ranked.map(({ listing }) => listing))
+  const last = ranked.at(-1)
+  return others
+    .filter(({ listing }) => !known.has(listing))
+    .map((match) =>
+      last === undefined
+        ? match
+        : {
+            ...match,
+            score: Math.min(match.score, last.score),
+            fit: Math.min(fitOf(match), fitOf(last)),
+          },
+    )
+}
+
 /** The server of a listing, if it is one of these sources. Only servers are limited. */
 function crowdingServer({ source }: Listing, crowding: ReadonlySet<string>): string | undefined {
   return source.kind === 'mcp' && crowding.has(sourceKey(source)) ? source.server : undefined
-}
-
-/** Of every five first places, an unapproved source gets two, as long as other sources match. */
-const PLACES = 5
-const SHARE = 2
-
-/** How many first places are shared between sources. Later matches keep their order. */
-export const FIRST_PLACES = 2 * PLACES
-
-/**
- * Another source's match may take a place if its score is at least this share of the score it displaces. The
- * threshold is lower for approved sources. Tuned on labelled sets and on the attacks in hybrid-attacks.test.ts.
- */
-const FITS_FROM = 0.6
-const APPROVED_FITS_FROM = 0.3
-
-/**
- * A source with this few tools cannot crowd out much. If the other sources are unapproved too, it is not limited:
- * most such sources are honest and have several tools for their purpose.
- */
-const SMALL_SOURCE = 64
-
-/** Words in server names that carry no meaning. */
-const GENERIC_WORDS: ReadonlySet<string> = new Set(['mcp', 'server', 'tools', 'the'])
-
-/**
- * Limits each unapproved source's share of the first places, so that it cannot crowd out the rest, however many tools
- * it has. No match is dropped; displaced ones follow later. The limit applies to unapproved MCP servers, unless the
- * query names the server or the tool. Builtin tools, plugins and trusted servers have no limit.
- */
-export class FirstPlaces {
-  readonly #named: ReadonlySet<string>
-  readonly #exact: ReadonlySet<Listing>
-  readonly #sources: SourceLedger
-
-  constructor(query: Query, exact: ReadonlySet<Listing>, sources: SourceLedger) {
-    this.#sources = sources
-    this.#named = new Set(query.words.flatMap(wordsOf))
-    this.#exact = exact
-  }
-
-  /** The sources that have more than their share of the first places. */
-  crowding(matches: readonly Ranked[]): ReadonlySet<string> {
-    const held = new Map<string, number>()
-    const crowding = new Set<string>()
-    for (const [place, { listing }] of matches.slice(0, FIRST_PLACES).entries()) {
-      if (!this.#isLimited(listing)) continue
-      const source = sourceKey(listing.source)
-      held.set(source, (held.get(source) ?? 0) + 1)
-      if ((held.get(source) ?? 0) > shareAt(place)) crowding.add(source)
-    }
-    return crowding
-  }
-
-  /** Fills the first places, from matches in ranked order. */
-  share(matches: readonly Ranked[]): Ranked[] {
-    const waiting = [...matches]
-    const placed: Ranked[] = []
-    const held = new Map<string, number>()
-    while (placed.length < FIRST_PLACES && waiting.length > 0) {
-      const at = this.#next(waiting, held, shareAt(placed.length))
-      const [next] = waiting.splice(at, 1) as [Ranked]
-      placed.push(below(placed.at(-1), next))
-      const source = sourceKey(next.listing.source)
-      held.set(source, (held.get(source) ?? 0) + 1)
-    }
-    return placed
-  }
-
-  /** Picks the next match: the best or, if its source has used up its share, another that matches well enough. */
-  #next(waiting: readonly Ranked[], held: ReadonlyMap<string, number>, share: number): number {
-    const best = waiting[0] as Ranked
-    const heldBy = ({ listing }: Ranked) => held.get(sourceKey(listing.source)) ?? 0
-    const hasShare = (match: Ranked) => this.#isLimited(match.listing) && heldBy(match) >= share
-    if (!hasShare(best)) return 0
-    const within = waiting.findIndex((other) => !hasShare(other) && this.#fits(other, best))
-    if (within >= 0) return within
-    // All sources with good matches have used up their share, so the one that came first wins.
-    const senior = waiting.findIndex(
-      (other) =>
-        heldBy(other) <= heldBy(best) &&
-        this.#sources.isSenior(other.listing.source, best.listing.source) &&
-        this.#fits(other, best),
-    )
-    return Math.max(0, senior)
-  }
-
-  #fits(other: Ranked, best: Ranked): boolean {
-    const isApproved = other.listing.trust > 0 || other.listing.source.kind !== 'mcp'
-    const isSmall = this.#sources.toolsOf(best.listing.source) <= SMALL_SOURCE
-    if (!isApproved && isSmall) return false
-    const from = isApproved ? APPROVED_FITS_FROM : FITS_FROM
-    return fitOf(other) > 0 && fitOf(other) >= from * fitOf(best)
-  }
-
-  #isLimited(listing: Listing): boolean {
-    const { source, trust } = listing
-    if (source.kind !== 'mcp' || trust > 0 || this.#exact.has(listing)) return false
-    const words = wordsOf(source.server).filter((word) => !GENERIC_WORDS.has(word))
-    return words.length === 0 || !words.every((word) => this.#named.has(word))
-  }
-}
-
-function fitOf({ fit, score }: Ranked): number {
-  return fit ?? score
-}
-
-/** How many places up to this one a limited source may have. */
-function shareAt(place: number): number {
-  return SHARE * (Math.floor(place / PLACES) + 1)
-}
-
-/** Caps a displaced match's score at the previous one's, so that scores never increase down the list. */
-function below(previous: Ranked | undefined, match: Ranked): Ranked {
-  if (previous === undefined || match.score <= previous.score) return match
-  return {
-    ...match,
-    score: previous.score,
-    reasons: [...match.reasons, 'moved down to make room for other sources'],
-  }
-}
-
-/** Records when each source was first seen and how many tools it has. */
-export class SourceLedger {
-  /** By kind and name, since a search asks thousands of times: a source key would be made each time. */
-  readonly #sources: Readonly<Record<ToolSource['kind'], Map<string, KnownSource>>> = {
-    builtin: new Map(),
-    plugin: new Map(),
-    mcp: new Map(),
-  }
-  #seen = 0
-
-  /** Records a source's listings before and after a change. A source that is removed and returns counts as new. */
-  record(before: readonly Listing[], after: readonly Listing[]): void {
-    for (const { source } of after) this.#count(source, 1)
-    for (const { source } of before) this.#count(source, -1)
-  }
-
-  /** The number of sources. */
-  get size(): number {
-    const { builtin, plugin, mcp } = this.#sources
-    return builtin.size + plugin.size + mcp.size
-  }
-
-  toolsOf(source: ToolSource): number {
-    return this.#find(source)?.tools ?? 0
-  }
-
-  /** Whether a source was seen before another. */
-  isSenior(source: ToolSource, other: ToolSource): boolean {
-    return this.#since(source) < this.#since(other)
-  }
-
-  #since(source: ToolSource): number {
-    return this.#find(source)?.since ?? Number.POSITIVE_INFINITY
-  }
-
-  #find(source: ToolSource): KnownSource | undefined {
-    return this.#sources[source.kind].get(nameOf(source))
-  }
-
-  #count(source: ToolSource, change: 1 | -1): void {
-    const sources = this.#sources[source.kind]
-    const name = nameOf(source)
-    const known = sources.get(name)
-    if (known === undefined) sources.set(name, { since: this.#seen++, tools: change })
-    else if (known.tools + change === 0) sources.delete(name)
-    else known.tools += change
-  }
-}
-
-interface KnownSource {
-  readonly since: number
-  tools: number
-}
-
-function nameOf(source: ToolSource): string {
-  if (source.kind === 'mcp') return source.server
-  return source.kind === 'plugin' ? source.plugin : ''
 }
