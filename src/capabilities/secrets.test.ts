@@ -189,6 +189,29 @@ describe('masking', () => {
     expect(maskValues([secret])(text)).not.toMatch(/ss|rd|7373|w|#|u00/)
   })
 
+  it.each([
+    ['in capitals', 'k-äO-key', '&#x6B;&#x2D;&#xE4;&#x4F;&#x2D;&#x6B;&#x65;&#x79;'],
+    ['with a capital X', 'k-äO-key', '&#X6b;&#X2d;&#Xe4;&#X4f;&#X2d;&#X6b;&#X65;&#X79;'],
+    ['with leading zeros', 'k-äO-key', '&#107;&#045;&#228;&#079;&#045;&#107;&#101;&#121;'],
+    [
+      'with zeros to four digits',
+      'k-äO-key',
+      '&#x006b;&#x002d;&#x00E4;&#x004f;&#x002D;&#x006b;&#x0065;&#x0079;',
+    ],
+    ['at one letter', 'k-äO-key', 'k-&#xE4;O-key'],
+    ['at the first and the last letter', 'k-äO-key', '&#x6B;-äO-ke&#0121;'],
+    ['without semicolons', 'k-äO-key', '&#x6B&#x2D&#228O-key'],
+    ['beside names', 'a<b&c"d', 'a&LT;b&amp;&#x63;&quot;d'],
+    ['of an emoji', 'pass\u{1f511}word', 'pass&#x1F511;word'],
+    ['of an emoji in halves', 'pass\u{1f511}word', 'pass&#55357;&#56593;word'],
+  ])('finds a value with HTML references %s', (_how, secret, written) => {
+    const mask = maskValues([secret])
+    expect(mask(written)).toBe('***')
+    expect(mask(`&lt;a&gt; &#x41; ${written}&#x42; & ${written}; &#x110000;`)).toBe(
+      '&lt;a&gt; &#x41; ***&#x42; & ***; &#x110000;',
+    )
+  })
+
   it('leaves nothing where values overlap', () => {
     expect(maskValues(['abcdefgh', 'efghijkl'])('-abcdefghijkl-')).toBe('-***-')
     expect(maskValues(['secret', 'secret-longer'])('secret-longer secret')).toBe('*** ***')

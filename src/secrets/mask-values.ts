@@ -13,8 +13,12 @@ const MIN_CUT_LENGTH = 12
  * characters are not masked, since they occur in ordinary text.
  */
 export function maskValues(values: readonly string[]): (text: string) => string {
-  const forms = [...new Set(values.filter(isMaskable).flatMap(formsOf))]
-  return (text) => replaceRanges(text, mergedRanges(text, forms))
+  const pieces = [...new Set(values.filter(isMaskable).flatMap(piecesOf))]
+  const forms = [...new Set([...pieces, ...pieces.flatMap(encodingsOf)].filter(isMaskable))]
+  return (text) => {
+    const found = [...rangesOf(text, forms), ...htmlRanges(text, pieces)]
+    return replaceRanges(text, merged(found))
+  }
 }
 
 /** Whether a value is long enough to be distinct from ordinary text. */
@@ -22,12 +26,12 @@ export function isMaskable(value: string): boolean {
   return value.length >= MIN_LENGTH
 }
 
-function formsOf(value: string): string[] {
+/** The value, and those of its lines that are secrets by themselves. */
+function piecesOf(value: string): string[] {
   const lines = value
     .split(/\r?\n/)
     .filter((line) => line.length >= MIN_LINE_LENGTH && !line.startsWith('-----'))
-  const pieces = [value, value.trim(), ...lines].filter(isMaskable)
-  return [...pieces, ...pieces.flatMap(encodingsOf)].filter(isMaskable)
+  return [value, value.trim(), ...lines].filter(isMaskable)
 }
 
 function encodingsOf(value: string): string[] {
@@ -127,22 +131,84 @@ function base64Forms(bytes: Uint8Array): string[] {
   })
 }
 
-/** Where any of the forms occurs. Overlapping ranges are merged, so that no part of a secret remains. */
-function mergedRanges(text: string, forms: readonly string[]): [start: number, end: number][] {
-  const found: [start: number, end: number][] = []
+type Range = [start: number, end: number]
+
+/** Where any of the forms occurs, whole or truncated. */
+function rangesOf(text: string, forms: readonly string[]): Range[] {
+  const found: Range[] = []
   for (const form of forms) {
     for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1))
       found.push([at, at + form.length])
   }
   for (const form of forms) found.push(...cutRanges(text, form))
-  found.sort(([first], [second]) => first - second)
-  const merged: [start: number, end: number][] = []
-  for (const [start, end] of found) {
-    const last = merged.at(-1)
+  return found
+}
+
+/** The ranges by their start. Overlapping ones are merged, so that no part of a secret remains. */
+function merged(ranges: readonly Range[]): Range[] {
+  const all: Range[] = []
+  for (const [start, end] of ranges.toSorted(([first], [second]) => first - second)) {
+    const last = all.at(-1)
     if (last !== undefined && start <= last[1]) last[1] = Math.max(last[1], end)
-    else merged.push([start, end])
+    else all.push([start, end])
   }
-  return merged
+  return all
+}
+
+/** A character of HTML by number or by name. Parsers accept capitals, leading zeros and a missing semicolon. */
+const REFERENCE = /&(?:#x[\da-f]+|#\d+|(?:amp|lt|gt|quot|apos)(?=;));?/gi
+const NAMED: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&apos;': "'",
+}
+
+/** A reference in a text, and where its character is in the text without references. */
+interface Reference {
+  readonly source: Range
+  readonly plain: Range
+}
+
+/** Where a text contains the values once its HTML references are characters: there are too many spellings to list. */
+function htmlRanges(text: string, values: readonly string[]): Range[] {
+  if (values.length === 0) return []
+  const found = rangesOf(text.replace(REFERENCE, letterOf), values)
+  return found.length === 0 ? [] : inSource(merged(found), referencesIn(text))
+}
+
+function letterOf(reference: string): string {
+  if (reference[1] !== '#') return NAMED[reference.toLowerCase()] ?? reference
+  const isHexadecimal = reference[2] === 'x' || reference[2] === 'X'
+  const code = Number.parseInt(reference.slice(isHexadecimal ? 3 : 2), isHexadecimal ? 16 : 10)
+  return code <= 0x10ffff ? String.fromCodePoint(code) : reference
+}
+
+function referencesIn(text: string): Reference[] {
+  let shorter = 0
+  return Array.from(text.matchAll(REFERENCE), (match) => {
+    const [reference] = match
+    const after = match.index + reference.length
+    const start = match.index - shorter
+    const end = start + letterOf(reference).length
+    shorter = after - end
+    return { source: [match.index, after], plain: [start, end] }
+  })
+}
+
+/** Ranges of the text without references as those of the text with them. Both lists are in order. */
+function inSource(ranges: readonly Range[], references: readonly Reference[]): Range[] {
+  let nth = 0
+  const placeOf = (at: number): Range => {
+    while ((references[nth]?.plain[1] ?? Number.POSITIVE_INFINITY) <= at) nth++
+    const reference = references[nth]
+    if (reference && reference.plain[0] <= at) return reference.source
+    const before = references[nth - 1]
+    const moved = at + (before === undefined ? 0 : before.source[1] - before.plain[1])
+    return [moved, moved + 1]
+  }
+  return ranges.map(([start, end]) => [placeOf(start)[0], placeOf(end - 1)[1]])
 }
 
 /** What follows the start of a truncated text, and what precedes the end of one. */
@@ -150,8 +216,8 @@ const CUT_AFTER = /^(?:…|\.{3}|\r?\n|$)/
 const CUT_BEFORE = /(?:^|…|\n)$/
 
 /** Where the text contains a truncated part of this form: its start before a cut, or its end after one. */
-function cutRanges(text: string, form: string): [start: number, end: number][] {
-  const found: [start: number, end: number][] = []
+function cutRanges(text: string, form: string): Range[] {
+  const found: Range[] = []
   // The header and footer lines of a PEM key are not secret.
   if (form.length < 2 * MIN_CUT_LENGTH || form.startsWith('-----')) return found
   const head = form.slice(0, MIN_CUT_LENGTH)
@@ -171,7 +237,7 @@ function cutRanges(text: string, form: string): [start: number, end: number][] {
   return found
 }
 
-function replaceRanges(text: string, ranges: readonly (readonly [start: number, end: number])[]): string {
+function replaceRanges(text: string, ranges: readonly Range[]): string {
   let masked = ''
   let from = 0
   for (const [start, end] of ranges) {
