@@ -5,6 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildGateway } from './gateway/build-gateway.ts'
+import { ENVIRONMENT } from './gateway/contenders.ts'
 import { medianOf, remember, type StartTimes, timeFirstList } from './gateway/first-list.ts'
 import { printTable } from './report.ts'
 
@@ -19,7 +20,7 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
     const remembered = await remember(folder, smoke ? 3 : 30)
     const config = ['--config', join(folder, 'mcp.json')]
     const env = {
-      ...process.env,
+      ...ENVIRONMENT,
       XDG_CACHE_HOME: join(folder, 'cache'),
       XDG_STATE_HOME: join(folder, 'state'),
     }

@@ -10,6 +10,7 @@ const REQUIRED = [
   'README.md',
   'CHANGELOG.md',
   'dist/cli/main.js',
+  'dist/index.d.ts',
   'dist/inspector/page/index.html',
 ]
 /** Sources are not part of the package, so maps would point nowhere. */

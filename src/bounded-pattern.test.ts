@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compilePattern, WorkBudget } from './bounded-pattern.ts'
+import { compilePattern } from './bounded-pattern.ts'
+import { WorkBudget } from './time.ts'
 
 describe('compilePattern', () => {
   it.each([
@@ -88,14 +89,19 @@ describe('compilePattern', () => {
     fc.assert(
       fc.property(patterns, fc.constantFrom('', 'i', 's', 'm'), texts, (source, flag, text) => {
         const options = { ignoreCase: flag === 'i', dotAll: flag === 's', multiline: flag === 'm' }
-        expect(compilePattern(source, { ...options, maxLength: 5_000 }).test(text)).toBe(
-          new RegExp(source, `u${flag}`).test(text),
-        )
+        const found = new RegExp(source, `u${flag}`).exec(text)
+        // V8 finds empty matches between the halves of a character, where no other engine looks.
+        fc.pre(found === null || !isLowHalf(text.charCodeAt(found.index)))
+        expect(compilePattern(source, { ...options, maxLength: 5_000 }).test(text)).toBe(found !== null)
       }),
       { numRuns: 1_000 },
     )
   })
 })
+
+function isLowHalf(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff
+}
 
 describe('the work of a pattern', () => {
   it('is one step for a character on a way that is known', () => {

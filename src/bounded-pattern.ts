@@ -1,6 +1,7 @@
 import { describeError, ToolcribError } from './errors.ts'
 import { type PatternProgram, readProgram, type Step } from './pattern-program.ts'
 import type { Assertion } from './pattern-syntax.ts'
+import { WorkBudget } from './time.ts'
 
 /** How to read a pattern. */
 export interface PatternOptions {
@@ -28,34 +29,10 @@ export interface BoundedPattern {
   test(text: string, budget?: WorkBudget): boolean
 }
 
-/** What one search may do, in steps: less than 100 ms on an ordinary machine. */
-const WORK_OF_ONE_SEARCH = 10_000_000
-
 /** The most steps that a pattern may unfold to. */
 const MAX_STEPS = 2_000
 
 const DEFAULT_MAX_LENGTH = 200
-
-/**
- * The work that one search may do, shared by all tests of that search. It counts steps and not time, so that the same
- * search over the same texts always ends the same way.
- */
-export class WorkBudget {
-  #left: number
-
-  constructor(steps: number = WORK_OF_ONE_SEARCH) {
-    this.#left = steps
-  }
-
-  /** Steps that are left; negative once more was spent than there was. */
-  get left(): number {
-    return this.#left
-  }
-
-  spend(steps: number): void {
-    this.#left -= steps
-  }
-}
 
 /**
  * Compiles a pattern that somebody else wrote, at once and without loading anything. The syntax is that of JavaScript

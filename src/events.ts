@@ -93,12 +93,19 @@ type CoreEventBody =
       readonly error: string
     }
 
+/**
+ * What a server waits for before it can run: a valid config, an approval in the lockfile, or a person who signs in to it.
+ */
+export type ServerNeed = 'config' | 'approval' | 'sign-in'
+
 /** Events about a server. Their texts come from the server and are untrusted. */
 export type ServerEventBody = { readonly server: string } & (
   | {
       readonly type: 'server-state'
       readonly state: 'cold' | 'connecting' | 'ready' | 'failed'
       readonly reason?: string
+      /** What a failed server waits for, as in its status. */
+      readonly needs?: ServerNeed
     }
   /** A recoverable protocol violation: junk on stdout, an unexpected response, a list that failed. */
   | { readonly type: 'server-warning'; readonly warning: string }

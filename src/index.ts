@@ -55,6 +55,7 @@ export type {
   EventBody,
   Listener,
   ServerEventBody,
+  ServerNeed,
   SyncReport,
   ToolcribEvent,
 } from './events.ts'
@@ -105,8 +106,8 @@ export {
   type SearchIndex,
   type SearchMemory,
 } from './search/searcher.ts'
-export type { SearcherName } from './search/searchers.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'
+export type { SearcherName } from './search/tool-finder.ts'
 export type { Embedder, Vector } from './search/vectors/embedder.ts'
 export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'

@@ -82,3 +82,15 @@ function checkScalar(value: unknown): unknown {
 export function setOwn(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
 }
+
+/** Reads the arguments of a call leniently: absent ones are `{}`, and JSON in a string is parsed. */
+export function readArguments(given: unknown): unknown {
+  if (given === undefined || given === null) return {}
+  if (typeof given !== 'string') return given
+  if (given.trim() === '') return {}
+  try {
+    return JSON.parse(given)
+  } catch {
+    return given
+  }
+}

@@ -163,3 +163,27 @@ export function within<Value>(timeoutMs: number, work: Promise<Value>, schedule:
     work.then(resolve, reject).finally(stop)
   })
 }
+
+/** What one search may do, in steps: less than 100 ms on an ordinary machine. */
+const WORK_OF_ONE_SEARCH = 10_000_000
+
+/**
+ * A shared limit of work: of one search with all its pattern tests, or of one check against a schema. It counts steps
+ * and not time, so that the same work on the same data always ends the same way.
+ */
+export class WorkBudget {
+  #left: number
+
+  constructor(steps: number = WORK_OF_ONE_SEARCH) {
+    this.#left = steps
+  }
+
+  /** Steps that are left; negative once more was spent than there was. */
+  get left(): number {
+    return this.#left
+  }
+
+  spend(steps: number): void {
+    this.#left -= steps
+  }
+}

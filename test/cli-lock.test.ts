@@ -81,7 +81,7 @@ describe('stats', () => {
     await toolcrib('lock')
     list({ ...RAIN, description: 'Changed.' })
     const shown = await toolcrib('stats', '--refresh')
-    expect(shown.stdout).toMatch(/^1 tool: \d shown, \d deferred, 1 in quarantine /)
+    expect(shown.stdout).toMatch(/^1 tool: \d shown, \d deferred, 1 in quarantine\n/)
     expect(shown.stderr).toContain('1 tool is in quarantine and not shown to a model')
     expect((await toolcrib('stats', '--json')).json().quarantined).toEqual(['mcp__weather__get_rain'])
   })

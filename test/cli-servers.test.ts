@@ -77,9 +77,7 @@ describe('commands over servers', () => {
     expect(shown.stderr).toMatch(/^note gone is not searched: it failed: .*not found.*\n$/)
     expect(await toolcrib('search', 'zebra')).toMatchObject({
       status: 1,
-      stdout: expect.stringMatching(
-        /nothing matches "zebra"; try other words, .*toolcrib list[\s\S]*Nothing was found for "zebra"/,
-      ),
+      stdout: expect.stringMatching(/^nothing matches "zebra"; try other words, .*toolcrib list"\n$/),
     })
     forgetStart()
     expect((await toolcrib('search', '+')).status).toBe(2)
@@ -99,15 +97,7 @@ describe('commands over servers', () => {
       stdout: 'rain at noon\nsun at one\n\n',
     })
     expect(wasStarted()).toBe(false)
-    const pairs = await toolcrib(
-      'call',
-      'read_text_file',
-      '--arg',
-      `path=${note}`,
-      '--arg',
-      'head=1',
-      '--json',
-    )
+    const pairs = await toolcrib('call', 'read_text_file', `path=${note}`, '--arg', 'head=1', '--json')
     expect(pairs.json()).toMatchObject({
       name: 'mcp__files__read_text_file',
       result: { ok: true, value: 'rain at noon' },
@@ -132,6 +122,7 @@ describe('commands over servers', () => {
       ['weather.get_rain', '[]'],
       ['weather.get_rain', '{}'],
       ['weather.get_rain', '--arg', 'city'],
+      ['weather.get_rain', '{"city": "Oslo"}', 'days'],
       ['weather.get_snow'],
     ])
       expect([args, (await toolcrib('call', ...args)).status]).toEqual([args, 2])
@@ -160,10 +151,16 @@ describe('commands over servers', () => {
     expect(stats.tool_names).toContain('mcp__weather__get_rain')
     expect(stats.sources.map(({ source }: { source: string }) => source)).toEqual(['files', 'weather'])
     expect(stats.tokens.full).toBeGreaterThan(stats.tokens.turn)
+    const ofGateway = (await toolcrib('stats', '--json', '--mode', 'full')).json().tokens
+    // All tools, under the gateway's shorter names.
+    expect(ofGateway.gateway).toBeLessThan(ofGateway.full)
+    expect(ofGateway.gateway).toBeGreaterThan(stats.tokens.gateway)
     expect(stats.servers).toContainEqual(expect.objectContaining({ server: 'gone', state: 'failed' }))
     const shown = await toolcrib('stats')
     expect(shown).toMatchObject({ status: 0, stdout: expect.stringContaining('tokens per turn') })
     expect(shown.stdout).toMatch(/weather +1 tool +\d+ tokens\n/)
+    const listed = stats.tokens.gateway.toLocaleString('en-US')
+    expect(shown.stdout).toContain(`through the gateway    ${listed} tokens per turn`)
     expect(shown.stderr).toMatch(/note gone is not counted: it failed: .*not found/)
   })
 
@@ -408,7 +405,8 @@ describe('help', () => {
 describe('eval without a file of tools', () => {
   it('searches the tools of the configured servers, by their names', async () => {
     list(RAIN, { ...RAIN, name: 'get_snow', description: 'Tells how much snow fell in a city.' })
-    configure({ weather: server() })
+    // Alike, and before it by name: a search shows the tools of the server that comes first in the config.
+    configure({ weather: server(), abc: server('--quiet') })
     const queries = ['mcp__weather__get_snow', 'weather.get_snow'].map((id) => ({
       query: 'snow',
       relevant: [id],
@@ -416,7 +414,7 @@ describe('eval without a file of tools', () => {
     writeFileSync(path('queries.jsonl'), queries.map((query) => JSON.stringify(query)).join('\n'))
     const measured = await toolcrib('eval', '--queries', 'queries.jsonl', '--json')
     expect(measured).toMatchObject({ status: 0, stderr: '' })
-    expect(measured.json()).toMatchObject({ searcher: 'hybrid', tools: 2, queries: 2, recall: { '1': 1 } })
+    expect(measured.json()).toMatchObject({ searcher: 'hybrid', tools: 4, queries: 2, recall: { '1': 1 } })
     configure({ gone: { command: 'no-such-command-anywhere' } })
     expect(await toolcrib('eval', '--queries', 'queries.jsonl')).toMatchObject({
       status: 1,

@@ -47,8 +47,11 @@ describe('toolcrib without a command', () => {
         return false
       }
     }
+    put(path('.mcp.json'), { mcpServers: { somebodys: { command: './server.sh' } } })
     const { terminal, stdout } = fakeTerminal({ env: environment(), cwd: path() })
     expect(await runSetup(terminal, { yes: true }, new No())).toBe(1)
+    expect(stdout()).toContain(`the servers of this project stay with it: ${path('.mcp.json')}`)
+    expect(stdout()).toContain('3 new servers in 2 programs')
     expect(stdout()).toContain('no server was taken; "toolcrib import --user" does it later')
     expect(existsSync(config())).toBe(false)
   })
@@ -56,7 +59,9 @@ describe('toolcrib without a command', () => {
   it('leads from the servers of other programs to clients that use the gateway, and back', async () => {
     const { status, stdout } = await toolcrib('--yes')
     expect(stdout).toContain('3 new servers in 2 programs (Cursor, Windsurf)')
-    expect(stdout).toMatch(/1 of 3 servers ready: 1 tool, \d+ tokens a turn; through the gateway \d+\n/)
+    expect(stdout).toMatch(
+      /1 of 3 servers ready: 1 tool, \d+ tokens a turn; through the gateway 1 tool, \d+ tokens\n/,
+    )
     expect(stdout).toContain('✗ keyed RAIN_KEY has no value; set RAIN_KEY')
     expect(stdout).toContain('✗ broken command "no-such-program" not found; install no-such-program')
     expect(stdout).toContain('connected Cursor, Windsurf; restart them')

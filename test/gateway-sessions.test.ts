@@ -189,6 +189,36 @@ describe('an overloaded gateway', () => {
     expect(gateway.status()).toEqual({ state: 'closed', sessions: 0, callsUnderWay: 0, callsParked: 0 })
   })
 
+  it('answers requests that it took before it began to close, though their calls had not begun', async () => {
+    const inner = memoryStore()
+    let isHeld = false
+    const asked: (() => void)[] = []
+    const get: Store['get'] = async (key) => {
+      if (isHeld) await new Promise<void>((resolve) => asked.push(resolve))
+      return inner.get(key)
+    }
+    const store: Store = {
+      get,
+      set: (key, value, options) => inner.set(key, value, options),
+      update: (key, change, options) => inner.update(key, change, options),
+      delete: (key) => inner.delete(key),
+      close: () => inner.close(),
+    }
+    const first = await openGateway({ plain: PLAIN }, { store })
+    const second = await openGateway({ plain: PLAIN }, { store })
+    let { gateway } = first
+    const client = await connectClient({ fetch: (request) => gateway.fetch(request) }, { era: 'legacy' })
+    gateway = second.gateway
+    isHeld = true
+    const call = client.callTool({ name: 'plain__echo', arguments: { text: 'in time' } })
+    await expect.poll(() => asked.length).toBe(1)
+    const closing = gateway.close()
+    isHeld = false
+    asked[0]?.()
+    expect(await call).toMatchObject({ content: [{ text: 'in time' }] })
+    await closing
+  })
+
   it('ends calls that outlast the time it has to close, with an error', async () => {
     const { gateway } = await openGateway({ plain: PLAIN }, { limits: { drainMs: 50 } })
     const client = await connectClient(gateway)

@@ -36,6 +36,8 @@ export const RAIN = {
   },
 }
 
+export const SLEEPING = 'memory'
+
 const ANNOUNCE = { name: 'announce', description: 'Reads the list again.', inputSchema: { type: 'object' } }
 
 /** A second of silence: 8,000 samples of 8 bits. */
@@ -110,9 +112,14 @@ export async function openInspector() {
   writeFileSync(path('toolcrib.toml'), configText(folder, vault.url))
   const signIns = new SignIns({ origin: 'http://127.0.0.1' })
   const find = { path: path('toolcrib.toml'), cwd: folder, env }
+  const store = memoryStore()
+  // What it lists is known from before, so it is asleep until somebody needs it.
+  const before = await openFromConfig({ ...find, store, servers: (name) => name === SLEEPING })
+  await before.servers.ready()
+  await before.close()
   const opened = await openFromConfig({
     ...find,
-    store: false,
+    store,
     connect: { client: { capabilities: GATEWAY_CAPABILITIES }, oauth: signIns.oauth },
   })
   const { registry, servers } = opened

@@ -6,9 +6,10 @@ import { gzipSync } from 'node:zlib'
 import { defineTool, estimateTokens, exactTokenCounter, ToolRegistry } from 'toolcrib'
 import { createGateway, type GatewayOptions } from 'toolcrib/gateway'
 import { createInspector, type InspectorOptions } from 'toolcrib/inspector'
-import { connectServers, openFromConfig } from 'toolcrib/mcp'
+import { connectServers, findConfig, lockServers, openFromConfig, writeLockfile } from 'toolcrib/mcp'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { connectClient } from './gateway.fixture.ts'
 import { buildPage } from './inspector-page.fixture.ts'
 
 const TOKEN = 'a-token-for-the-page-1234'
@@ -178,6 +179,62 @@ describe('approving without a lockfile', () => {
     expect(await answer.json()).toMatchObject({
       error: `there is no lockfile; write one with: toolcrib lock --config ${path}`,
     })
+    const elsewhere = { ...find, lockfilePath: 'locks/team.lock' }
+    const other = open({
+      registry: opened.registry,
+      servers: opened.servers,
+      config: { opened, find: elsewhere },
+    })
+    const { lockCommand } = await (await other.get('/api/safety')).json()
+    expect(lockCommand).toBe(`toolcrib lock --lockfile ${join(folder, 'locks/team.lock')} --config ${path}`)
+  })
+})
+
+describe('what waits for a person', () => {
+  it('is listed: servers that fail one by one, then together; then those that are not approved', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-inspector-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'team.toml')
+    const failing = ['a', 'b', 'c', 'd', 'e']
+    const unapproved = ['keyless', 'new']
+    // The reason why it fails is about locks, and no approval mends it.
+    const text = (name: string) =>
+      `[server.${name}]\ncommand = "no-such-program"\n${name === 'keyless' ? `env = { KEY = "\${LOCK_KEY}" }\n` : ''}`
+    writeFileSync(path, failing.map(text).join(''))
+    const find = { path, cwd: folder, env: {} }
+    const { config } = await findConfig(find)
+    const observed = Object.entries(config.servers).map(
+      ([name, server]) => [name, { config: server, tools: [] }] as const,
+    )
+    await writeLockfile(join(folder, 'toolcrib.lock'), lockServers(new Map(observed)))
+    writeFileSync(path, [...failing, ...unapproved].map(text).join(''))
+    const opened = await openFromConfig({ ...find, store: false })
+    onTestFinished(() => opened.close())
+    await opened.servers.ready()
+    const { get } = open({ registry: opened.registry, servers: opened.servers, config: { opened, find } })
+    const { decisions } = await (await get('/api/overview')).json()
+    const missing = expect.stringMatching(/^command "no-such-program" not found/)
+    const fails = (server: string, step: unknown) => ({
+      kind: 'server',
+      title: `${server} does not run`,
+      step,
+      to: `#/servers/${server}`,
+    })
+    expect(decisions).toEqual([
+      fails('a', missing),
+      fails('b', missing),
+      fails('c', missing),
+      { kind: 'server', title: '3 more servers do not run', step: 'd, e, keyless', to: '#/servers' },
+      {
+        kind: 'quarantine',
+        title: '2 servers are not approved',
+        step: 'Look at what they would run: keyless, new.',
+        to: '#/safety',
+      },
+    ])
+    const { servers } = await (await get('/api/servers')).json()
+    const needs = servers.map((each: { server: string; needs?: string }) => [each.server, each.needs])
+    expect(Object.fromEntries(needs)).toMatchObject({ a: undefined, keyless: 'config', new: 'approval' })
   })
 })
 
@@ -209,6 +266,39 @@ describe('what the page counts', () => {
     const session = await registry.openSession({ id: 'one', strategy: 'dispatch' })
     session.surface()
     expect((await (await get('/api/overview')).json()).today).toMatchObject({ turns: 1, saved: 0 })
+  })
+
+  it.each(['lazy', 'full'] as const)('is, for one turn, what a client is listed (%s)', async (mode) => {
+    const registry = new ToolRegistry({ defer: 'all' })
+    for (const valve of VALVES) registry.register(valve)
+    const servers = connectServers(registry, {})
+    const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN }], mode })
+    onTestFinished(async () => {
+      await gateway.close()
+      await servers.close()
+    })
+    const { get } = open({ registry, servers, gateway, access: gateway.access })
+    const client = await connectClient(gateway, { token: TOKEN })
+    const listed = (await client.listTools()).tools.map(({ name, description, inputSchema }) => ({
+      name,
+      description,
+      parameters: inputSchema,
+    }))
+    const countTokens = await exactTokenCounter()
+    const tokens = listed.reduce((sum, tool) => sum + countTokens(JSON.stringify(tool)), 0)
+    const { turn } = await (await get('/api/overview')).json()
+    expect(turn.lazy).toBe(tokens)
+    expect(turn.lazy / turn.full < 0.5).toBe(mode === 'lazy')
+  })
+
+  it('is looked at without a trace: an open overview makes no events that make it ask again', async () => {
+    const { get } = open()
+    await get('/api/overview')
+    await get('/api/overview')
+    const reader = (await get('/api/events')).body?.pipeThrough(new TextDecoderStream()).getReader()
+    const { value = '' } = (await reader?.read()) ?? {}
+    const { events } = JSON.parse(value.replace('data: ', ''))
+    expect(events.map(({ type }: { type: string }) => type)).toEqual([])
   })
 
   it('is what sessions did, not what the page itself tried', async () => {
@@ -263,6 +353,28 @@ describe('what the page counts', () => {
     const everything = `${JSON.stringify([session, steps])}${new TextDecoder().decode(value)}`
     expect(everything).toContain('"type":"searched"')
     expect(everything).not.toContain('a-secret-session-id')
+  })
+
+  it('is of the day where the gateway runs', async () => {
+    const { TZ } = process.env
+    onTestFinished(() => {
+      if (TZ === undefined) delete process.env.TZ
+      else process.env.TZ = TZ
+    })
+    process.env.TZ = 'America/Los_Angeles'
+    const day = 24 * 60 * 60 * 1_000
+    // Five in the afternoon there; in Greenwich the next day has begun.
+    const evening = Date.parse('2026-11-17T01:00:00Z')
+    let now = evening - 2 * 60 * 60 * 1_000
+    const registry = new ToolRegistry({ mode: 'lazy', defer: 'all', clock: () => now })
+    const { get } = open({ registry, now: () => now })
+    await converse(registry)
+    now = evening
+    const { today, days } = await (await get('/api/overview')).json()
+    expect(today.calls).toBe(3)
+    expect(days.at(-1)).toMatchObject({ day: '2026-11-16', calls: 3 })
+    now += day
+    expect((await (await get('/api/overview')).json()).today.calls).toBe(0)
   })
 
   it('adds up in the store over restarts', async () => {

@@ -27,7 +27,7 @@ describe('a replica that has just started', () => {
       return fetch(input, init)
     }
     const servers = connectServers(registry, { mcpServers: { late: { url }, ...others } }, { fetch: held })
-    const gateway = createGateway({ registry, servers, store: memoryStore(), limits })
+    const gateway = createGateway({ registry, servers, store: memoryStore(), limits, mode: 'lazy' })
     onTestFinished(async () => {
       letGo()
       await gateway.close()
@@ -65,6 +65,15 @@ describe('a replica that has just started', () => {
     const { call, servers } = await openEarly({ modern: MODERN }, { listWaitMs: 600_000 })
     expect((await call('modern__add', { a: 1, b: 2 })).structuredContent).toEqual({ sum: 3 })
     await expect(call('modern__substract')).rejects.toThrow(/Unknown tool: modern__substract/)
+    expect(servers.status()).toContainEqual({ server: 'late', state: 'connecting' })
+  })
+
+  it('searches what is known while a server is still starting', async () => {
+    const { call, servers } = await openEarly({ modern: MODERN }, { listWaitMs: 600_000 })
+    await servers.ready({ servers: ['modern'] })
+    const found = await call('tool_search', { query: 'add two numbers' })
+    expect(textOf(found)).toContain('modern__add')
+    expect(found.isError).not.toBe(true)
     expect(servers.status()).toContainEqual({ server: 'late', state: 'connecting' })
   })
 })

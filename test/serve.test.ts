@@ -1,4 +1,7 @@
+import { exec } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { promisify } from 'node:util'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
@@ -76,7 +79,7 @@ describe('toolcrib serve', () => {
 
   it('can be asked for its status and log, and be stopped, by commands on the same config', async () => {
     write('stderr.mjs', `console.error('API_KEY=sk-abcdef1234567890'); setInterval(() => {}, 1e6)`)
-    const { child, ended, url, pid } = await serve()
+    const { child, ended, url, token, pid } = await serve()
     let printed = ''
     child.stderr?.on('data', (chunk: Buffer) => (printed += chunk))
     const status = await toolcrib('status', '--json')
@@ -91,8 +94,10 @@ describe('toolcrib serve', () => {
     expect((await toolcrib('logs', 'weather')).stdout).toMatch(/info {2}weather connecting\n/)
     expect((await toolcrib('logs', 'nowhere')).status).toBe(2)
 
-    // Servers come and go with the config.
-    await toolcrib('add', 'broken', '--', 'no-such-program')
+    // Servers come and go with the config; the page shows a command that changes it, wherever it is run.
+    const headers = { authorization: `Bearer ${token}` }
+    const { addCommand } = await (await fetch(new URL('/api/servers', url), { headers })).json()
+    await promisify(exec)(`${addCommand} broken -- no-such-program`, { env: environment(), cwd: tmpdir() })
     await toolcrib('add', 'loud', '--', process.execPath, path('stderr.mjs'))
     await vi.waitUntil(() => printed.includes('no-such-program'), { timeout: 30_000 })
     expect(printed).toMatch(/^✗ broken command "no-such-program" not found; install no-such-program, or/m)

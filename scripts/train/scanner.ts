@@ -5,7 +5,7 @@
  *
  * Attacks and harmless tools are in scripts/train/scanner/*.jsonl, one set per author; the definitions of published
  * servers (`../shared/data`) are the harmless rest. `--check` leaves out one set and a third of the servers at a time and reports
- * what is found of that set, and how many tools of those servers are false alarms; it writes nothing.
+ * what is found of the set at the score that 4 % of the tools of those servers exceed; it writes nothing.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -38,8 +38,8 @@ const BIAS_FEATURE = 3
 const KEPT = 30_000
 /** Other catalogues of harmless tools. */
 const CATALOGUES = ['catalog-toucan', 'toolbench', 'bfcl', 'livemcpbench', 'metatool', 'azure-mcp']
-/** The share of the tools of published servers that may exceed the score; the rules add about half a percent. */
-const FALSE_ALARMS = 0.015
+/** The share of harmless tools that may exceed the score. */
+const FALSE_ALARMS = 0.04
 
 interface Case {
   readonly label: 'attack' | 'harmless'
@@ -105,29 +105,36 @@ export async function trainScanner(): Promise<void> {
     for (const [at, name] of [...sets.keys()].entries()) {
       const left = thirds[at % 3] ?? []
       const model = learn(name, (server) => left.includes(server))
-      const minScore = alarmScore(
-        scoresOf(
-          model,
-          names.filter((server) => !left.includes(server)),
-        ),
-      )
-      report(name, model, sets.get(name) ?? [], minScore)
-      reportAlarms(scoresOf(model, left), minScore)
+      report(name, model, sets.get(name) ?? [], alarmScore(scoresOf(model, left)))
     }
     return
   }
+  // Each tool is scored by a model that has not seen its server.
+  const minScore = alarmScore(
+    thirds.flatMap((left) =>
+      scoresOf(
+        learn(undefined, (server) => left.includes(server)),
+        left,
+      ),
+    ),
+  )
   const model = learn(undefined, () => false)
-  const scores = scoresOf(model, names)
-  const minScore = alarmScore(scores)
   writeFileSync(OUT, sourceOf(model, minScore))
   for (const [name, cases] of sets) report(name, model, cases, minScore)
-  reportAlarms(scores, minScore)
+  const tools = [...servers.values()].flat()
+  const alarms = tools.filter((tool) => scoreOfTool(model, tool.map(featuresOf)) >= minScore).length
+  console.log(`from ${minScore.toFixed(2)}; ${alarms} of ${tools.length} tools of published servers`)
 
-  /** The highest score of each tool. */
-  function scoresOf(model: Model, from: readonly string[]): number[] {
-    return from
-      .flatMap((name) => servers.get(name) ?? [])
-      .map((sentences) => scoreOfTool(model, sentences.map(featuresOf)))
+  /** The highest score of each tool. A sentence that many tools repeat counts once: it is one false alarm to look at. */
+  function scoresOf(model: Model, names: readonly string[]): number[] {
+    const seen = new Set<string>()
+    return names.flatMap((name) =>
+      (servers.get(name) ?? []).map((sentences) => {
+        const fresh = sentences.filter((sentence) => !seen.has(sentence))
+        for (const sentence of fresh) seen.add(sentence)
+        return scoreOfTool(model, fresh.map(featuresOf))
+      }),
+    )
   }
 }
 
@@ -145,11 +152,6 @@ function report(name: string, model: Model, cases: readonly CaseFeatures[], minS
   console.log(
     `${name.padEnd(12)} attacks ${found(attacks)}, harmless ${found(cases.filter(({ attack }) => !attack))}`,
   )
-}
-
-function reportAlarms(scores: readonly number[], minScore: number): void {
-  const alarms = scores.filter((score) => score >= minScore).length
-  console.log(`from ${minScore.toFixed(2)}; ${alarms} of ${scores.length} tools of published servers`)
 }
 
 /** Trains a linear support vector machine, then once more with the largest weights alone. */

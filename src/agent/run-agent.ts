@@ -1,4 +1,4 @@
-import { hooksOf } from '../call/hooks.ts'
+import { hooksOf } from '../call/call-runner.ts'
 import { ToolcribError } from '../errors.ts'
 import type { AgentEventBody, AgentLimit, AgentStop, Listener } from '../events.ts'
 import type { Reply } from '../reply.ts'

@@ -1,5 +1,6 @@
-import { type BoundedPattern, compilePattern, WorkBudget } from '../bounded-pattern.ts'
+import { type BoundedPattern, compilePattern } from '../bounded-pattern.ts'
 import { CapabilityError } from '../capability.ts'
+import { WorkBudget } from '../time.ts'
 
 const MAX_LENGTH = 500
 /** Maximum length of the regular expression compiled from a glob. */

@@ -2,9 +2,8 @@ import type { Attachment } from '../capability.ts'
 import type { Emit } from '../events.ts'
 import type { SchemaCache } from '../schema/check-arguments.ts'
 import type { Mask } from '../secrets/mask.ts'
-import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
+import type { CallContext, CallHooks, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'
-import type { HookList } from './hooks.ts'
 import type { BatchAbort } from './run-within.ts'
 import type { Slots } from './slots.ts'
 
@@ -37,6 +36,9 @@ export interface Batch {
   /** Never throws. */
   readonly emit: Emit
 }
+
+/** The hooks of a batch in the order they run, each with its deadline. */
+export type HookList = readonly { readonly hook: CallHooks; readonly timeoutMs: number | undefined }[]
 
 /** Raises the event that something around a call failed; the call continues as documented. */
 export function partFailed(

@@ -10,16 +10,17 @@ import {
   numberFrom,
   type OptionRules,
   trueOrFalse,
+  type ValueCheck,
   wholeNumber,
 } from '../check-options.ts'
 import { describeError } from '../errors.ts'
+import { isRecord } from '../json.ts'
 import { type Mask, maskFor } from '../secrets/mask.ts'
 import type { CallResult, ToolCall, ToolResult } from '../tool.ts'
 import { failure } from './answers.ts'
-import type { Batch } from './batch.ts'
-import type { CallContext, CallScope, CallSettings } from './call-scope.ts'
+import type { Batch, HookList } from './batch.ts'
+import type { CallContext, CallHooks, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'
-import { callHooks, checkHooks, hookList } from './hooks.ts'
 import { openCall } from './open-call.ts'
 import { runCall } from './run-call.ts'
 import { BatchAbort } from './run-within.ts'
@@ -133,6 +134,12 @@ function marked(result: CallResult, [server, ...more]: readonly string[]): CallR
   return { ...result, untrusted: more.length === 0 ? { server } : { server, servers: [server, ...more] } }
 }
 
+/** Hooks, one or a list of them, each with known keys only: a misspelt guard must not silently guard nothing. */
+export const callHooks: ValueCheck = {
+  expected: 'hooks with before_tool_call or after_tool_call, or a list of such',
+  accepts: (value) => value !== null && typeof value === 'object',
+}
+
 const RULES: OptionRules<CallContext> = {
   sessionId: either(anyText, numberFrom(Number.NEGATIVE_INFINITY)),
   turnCount: numberFrom(0),
@@ -156,6 +163,49 @@ function readContext(context: unknown = {}): CallContext {
   const { sessionId = '', ...rest } = context as Partial<CallContext>
   checkHooks('the context of a call', rest.hooks)
   return { ...rest, sessionId: String(sessionId) }
+}
+
+const HOOK_RULES: OptionRules<CallHooks> = { before_tool_call: anyFunction, after_tool_call: anyFunction }
+
+/** Throws `config-invalid` for hooks with an unknown key, naming the nearest known one. */
+export function checkHooks(owner: string, hooks: CallHooks | readonly CallHooks[] | undefined): void {
+  for (const hook of hooksOf(hooks)) checkOptions<CallHooks>(`a hook of ${owner}`, hook, HOOK_RULES)
+}
+
+/** The hooks as a list: the host may pass one or several. */
+export function hooksOf(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
+  if (hooks === undefined) return []
+  return Array.isArray(hooks) ? [...hooks] : [hooks as CallHooks]
+}
+
+/** A context for calls of one session, with hooks that come before those it has; null when it cannot be read. */
+export function contextWith(
+  given: unknown,
+  sessionId: string,
+  before: readonly CallHooks[],
+): Partial<CallContext> | null {
+  try {
+    if (!isRecord(given)) return null
+    const { hooks, ...rest } = given as Partial<CallContext>
+    const all = [...before, ...hooksOf(hooks)]
+    return { ...rest, sessionId, ...(all.length > 0 ? { hooks: all } : {}) }
+  } catch {
+    return null
+  }
+}
+
+/** The hooks of the context come first and may wait for a person; then the registry's, which have a deadline. Each runs once. */
+function hookList(
+  ofContext: CallHooks | readonly CallHooks[] | undefined,
+  ofRegistry: CallHooks | readonly CallHooks[] | undefined,
+  timeoutMs: number,
+): HookList {
+  const first = [...new Set(hooksOf(ofContext))]
+  const then = hooksOf(ofRegistry).filter((hook) => !first.includes(hook))
+  return [
+    ...first.map((hook) => ({ hook, timeoutMs: undefined })),
+    ...then.map((hook) => ({ hook, timeoutMs })),
+  ]
 }
 
 /** The session id of a context that may be anything; empty when it has none. */

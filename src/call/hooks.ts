@@ -1,11 +1,11 @@
-import { anyFunction, checkOptions, type OptionRules, type ValueCheck } from '../check-options.ts'
 import { describeError } from '../errors.ts'
 import { copyJson, isRecord } from '../json.ts'
 import { copyResult } from '../secrets/mask.ts'
 import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
 import { failure, readResult, toResult } from './answers.ts'
-import type { CallHooks, HookedCall } from './call-scope.ts'
+import type { HookList } from './batch.ts'
+import type { HookedCall } from './call-scope.ts'
 import { BatchAbort, type Limits, type Outcome, runWithin } from './run-within.ts'
 
 /** The limits of a batch; each hook has its own deadline. */
@@ -15,29 +15,6 @@ export type HookLimits = Omit<Limits, 'timeoutMs'>
 export type BeforeOutcome =
   | { readonly refusal: ToolResult }
   | { readonly answer?: ToolResult; readonly args: unknown; readonly isChanged: boolean }
-
-/** The hooks of a batch in the order they run, each with its deadline. */
-export type HookList = readonly { readonly hook: CallHooks; readonly timeoutMs: number | undefined }[]
-
-/** The hooks as a list: the host may pass one or several. */
-export function hooksOf(hooks: CallHooks | readonly CallHooks[] | undefined): readonly CallHooks[] {
-  if (hooks === undefined) return []
-  return Array.isArray(hooks) ? [...hooks] : [hooks as CallHooks]
-}
-
-/** The hooks of the context come first and may wait for a person; then the registry's, which have a deadline. Each runs once. */
-export function hookList(
-  ofContext: CallHooks | readonly CallHooks[] | undefined,
-  ofRegistry: CallHooks | readonly CallHooks[] | undefined,
-  timeoutMs: number,
-): HookList {
-  const first = [...new Set(hooksOf(ofContext))]
-  const then = hooksOf(ofRegistry).filter((hook) => !first.includes(hook))
-  return [
-    ...first.map((hook) => ({ hook, timeoutMs: undefined })),
-    ...then.map((hook) => ({ hook, timeoutMs })),
-  ]
-}
 
 /** Runs each `before_tool_call` in order, until one answers or denies the call. */
 export async function runBeforeHooks(
@@ -139,17 +116,4 @@ export async function runAfterHooks(
     else current = read
   }
   return current
-}
-
-/** Hooks, one or a list of them, each with known keys only: a misspelt guard must not silently guard nothing. */
-export const callHooks: ValueCheck = {
-  expected: 'hooks with before_tool_call or after_tool_call, or a list of such',
-  accepts: (value) => value !== null && typeof value === 'object',
-}
-
-const HOOK_RULES: OptionRules<CallHooks> = { before_tool_call: anyFunction, after_tool_call: anyFunction }
-
-/** Throws `config-invalid` for hooks with an unknown key, naming the nearest known one. */
-export function checkHooks(owner: string, hooks: CallHooks | readonly CallHooks[] | undefined): void {
-  for (const hook of hooksOf(hooks)) checkOptions<CallHooks>(`a hook of ${owner}`, hook, HOOK_RULES)
 }

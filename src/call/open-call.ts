@@ -1,5 +1,5 @@
+import { readArguments } from '../json.ts'
 import type { CheckedArguments } from '../schema/check-arguments.ts'
-import { readArguments } from '../schema/read-arguments.ts'
 import { maskArguments } from '../secrets/mask-arguments.ts'
 import type { ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'

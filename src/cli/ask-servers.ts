@@ -12,7 +12,7 @@ import {
 import type { ServerFlags } from './flags.ts'
 import type { Terminal } from './terminal.ts'
 import { shellWord } from './text.ts'
-import { findWithFlags, hasLockfile, unlockedServers, withRegistry } from './with-registry.ts'
+import { findWithFlags, hasLockfile, longestWait, unlockedServers, withRegistry } from './with-registry.ts'
 
 /** What the configured servers list now, and why some could not be asked. */
 export interface Observation {
@@ -36,11 +36,12 @@ export async function askServers(
   return withRegistry(terminal, flags, options, async (ready) => {
     const { servers, statuses } = ready
     const observed = await observeServers(ready, terminal)
+    const waitedMs = longestWait(found.config.servers, flags)
     const failed = statuses
       .filter(({ server }) => servers.tools(server) === undefined)
       .map((status) => ({
         server: status.server,
-        reason: status.state === 'failed' ? status.reason : 'it did not respond in time; increase --timeout',
+        reason: status.state === 'failed' ? status.reason : `it did not connect within ${waitedMs} ms`,
       }))
     return { observed, failed, findings: servers.findings() }
   })

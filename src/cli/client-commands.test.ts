@@ -107,6 +107,11 @@ describe('connect and disconnect', () => {
     const [{ changed, written, diff }] = json().clients
     expect({ changed, written }).toEqual({ changed: true, written: true })
     expect(diff.join('\n')).not.toContain(token)
+    const listed = await toolcrib(['connect', '--json'])
+    expect(listed.json().clients).toContainEqual(
+      expect.objectContaining({ client: 'gemini', isConnected: true }),
+    )
+    expect(listed.stdout).not.toContain(token)
   })
 
   it('name what is wrong', async () => {
@@ -155,7 +160,7 @@ describe('errors and help', () => {
       /broken\.json:2:19: .*; correct the JSON there/,
     )
     const call = await toolcrib(['call', 'echo', '{bad'])
-    expect(call.stderr).toContain(`write them as '{"key": "value"}', or as --arg key=value`)
+    expect(call.stderr).toContain(`write them as key=value, or as '{"key": "value"}'`)
   })
 
   it('name the running gateway of another config where there is none here', async () => {
@@ -185,7 +190,7 @@ describe('add, remove, enable and disable', () => {
   it('change the config of the project, and keep its comments', async () => {
     const args = ['add', 'files', '--env', 'A=1', '--', 'npx', '-y', 'files']
     expect((await toolcrib(args)).stdout).toMatch(
-      /^added files in .*project\/toolcrib\.toml; check with "node/,
+      /^added files to .*project\/toolcrib\.toml; check with "node/,
     )
     const text = '# mine\n[server.files]\ncommand = "npx" # always\n'
     write('project/toolcrib.toml', text)

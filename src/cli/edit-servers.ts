@@ -18,6 +18,8 @@ export interface EditFlags {
 export interface ServerEdit {
   /** What was done, in the past tense, for people. */
   readonly verb: string
+  /** How the file follows: in, to, from. */
+  readonly place: string
   readonly edit: (file: ServersFile, server: string) => void
 }
 
@@ -51,7 +53,7 @@ export async function editServers(
   terminal: Terminal,
   names: readonly string[],
   flags: EditFlags,
-  { verb, edit }: ServerEdit,
+  { verb, place, edit }: ServerEdit,
 ): Promise<number> {
   const files = new Map<string, ServersFile>()
   for (const name of names) {
@@ -60,7 +62,7 @@ export async function editServers(
     files.set(file.path, file)
     edit(file, name)
   }
-  return finishEdit(terminal, [...files.values()], flags, `${verb} ${names.join(', ')}`)
+  return finishEdit(terminal, [...files.values()], flags, { outcome: `${verb} ${names.join(', ')}`, place })
 }
 
 /** Writes the changed files, or with `--dry-run` shows what would change. */
@@ -68,7 +70,7 @@ export async function finishEdit(
   terminal: Terminal,
   files: readonly ServersFile[],
   { dryRun = false, json = false }: EditFlags,
-  outcome: string,
+  { outcome, place }: { readonly outcome: string; readonly place: string },
 ): Promise<number> {
   const changed = files.filter(({ before, text }) => before !== text)
   if (!dryRun) for (const file of changed) await file.save()
@@ -80,6 +82,6 @@ export async function finishEdit(
       showDiff(terminal, diffLines(before ?? '', text))
     }
   else if (changed.length === 0) terminal.say('nothing to change')
-  else terminal.say(`${pc.green(outcome)} in ${paths.join(', ')}; check with "toolcrib doctor"`)
+  else terminal.say(`${pc.green(outcome)} ${place} ${paths.join(', ')}; check with "toolcrib doctor"`)
   return 0
 }

@@ -1,3 +1,4 @@
+import { readConfig } from 'toolcrib/mcp'
 import { describe, expect, it } from 'vitest'
 import { mendServer } from './mend-server.ts'
 
@@ -29,7 +30,34 @@ describe('what to do about a failed server', () => {
       'its folder "x" does not exist',
       'create it, or change "cwd"',
     ],
+    [
+      'it had not connected after 31 s, when it was closed (failed 5 times, last 78 s ago, so it was not started again; next attempt in 82 s, or now with "toolcrib doctor")',
+      'it hangs: no answer within 31 s',
+      "run it by hand to see what it waits for: npx -y 'a b'",
+    ],
+    [
+      'it had not connected after 5 s, when it was closed',
+      'no answer within 5 s',
+      "give it more time, or run it by hand to see what it waits for: npx -y 'a b'",
+    ],
+    [
+      'server "a" is disconnected: no response from http://h/mcp; check its url; it failed too often, next attempt in 29 s',
+      'no response from http://h/mcp',
+      'check its url',
+    ],
   ])('%s', (reason, fault, step) => {
     expect(mendServer('a', reason, { command: 'npx', args: ['-y', 'a b'] })).toEqual({ fault, step })
+  })
+
+  it('shows the command as it is written, without its secrets', () => {
+    const token = `ghp_${'16C7e42F292c6912E7710c838347Ae178B4a'}`
+    const { servers } = readConfig(
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+      { servers: { a: { command: 'npx', args: ['--token', token, '--key', '${KEY}', 'a b'] } } },
+      { env: { KEY: 'hunter2-hunter2' } },
+    )
+    const { step } = mendServer('a', 'it exited with code 1', servers.a)
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: as it is written
+    expect(step).toBe("run it by hand to see why: npx --token ••• --key '${KEY}' 'a b'")
   })
 })

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { ServerConfig } from 'toolcrib/mcp'
+import { commandWords, type ServerConfig } from 'toolcrib/mcp'
 import { plain, shellWord } from './text.ts'
 
 /** What is wrong with a server, in a few words, and what to do about it. */
@@ -10,17 +10,18 @@ export interface ServerFault {
 
 /** Turns the reason why a server failed into one line and a concrete step. */
 export function mendServer(server: string, reason: string, config: ServerConfig = {}): ServerFault {
-  const [said = '', ...rest] = plain(reason).split(/;\s(?=[a-z])/)
+  const first = withoutPauses(server, plain(reason))
+  const [said = '', ...rest] = first.split(/;\s(?=[a-z])/)
   const variables = /^([\w, ]+) has no value$/.exec(said)?.[1]
   if (variables !== undefined) return { fault: said, step: `set ${variables}` }
   const command = /command "(.*)" not found/.exec(said)?.[1]
   if (command !== undefined)
     return { fault: said, step: `install ${basename(command)}, or correct its command` }
-  const limit = /(?:did not connect|no response to the greeting) within (\d+) ms/.exec(said)?.[1]
+  const limit = secondsWaited(said)
   if (limit !== undefined)
     return {
-      fault: `it hangs: no answer within ${Math.round(Number(limit) / 1000)} s`,
-      step: `run it by hand to see what it waits for${byHand(config)}`,
+      fault: `${limit < HANGS_AFTER_S ? '' : 'it hangs: '}no answer within ${limit} s`,
+      step: `${limit < HANGS_AFTER_S ? 'give it more time, or ' : ''}run it by hand to see what it waits for${byHand(config)}`,
     }
   if (/requires authorization|HTTP 401/.test(said))
     return {
@@ -29,12 +30,37 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
     }
   if (rest.length > 0 && !rest[0]?.startsWith('last output')) return { fault: said, step: rest.join('; ') }
   return {
-    fault: plain(reason),
+    fault: first,
     step: config.url === undefined ? `run it by hand to see why${byHand(config)}` : `check url of ${server}`,
   }
 }
 
-function byHand({ command, args = [] }: ServerConfig): string {
-  if (command === undefined) return ''
-  return `: ${[command, ...args].map(shellWord).join(' ')}`
+/** A server that is slower than this does not merely start slowly. */
+const HANGS_AFTER_S = 10
+
+/** Without when it is tried again, and which server it is: who reads this sees the server, and may not wait. */
+function withoutPauses(server: string, reason: string): string {
+  const said = reason.replace(PAUSE, '').replace(/; it failed too often, next attempt in \d+ s$/, '')
+  const prefix = `server "${server}" is disconnected: `
+  return said.startsWith(prefix) ? said.slice(prefix.length) : said
+}
+
+/** Where the reason of a server that failed lately goes on with when it will be tried again. */
+const PAUSE = / \(failed [^()]* ago, so it was not started again;.*$/
+
+function secondsWaited(said: string): number | undefined {
+  const ms = /(?:did not connect|no response to the greeting) within (\d+) ms/.exec(said)?.[1]
+  const seconds = /^it had not connected after (\d+) s, when it was closed/.exec(said)?.[1]
+  if (seconds !== undefined) return Number(seconds)
+  return ms === undefined ? undefined : Math.round(Number(ms) / 1000)
+}
+
+/** The command, if there is one, for a person to type. It may be on a screen that others see, so secrets are masked. */
+function byHand(config: ServerConfig): string {
+  const words = commandWords(config)
+  return words.length === 0 ? '' : `: ${words.map(shown).join(' ')}`
+}
+
+function shown(word: string): string {
+  return word.includes('•••') ? word : shellWord(word)
 }

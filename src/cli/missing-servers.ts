@@ -19,8 +19,14 @@ export function noteMissing(
     return 0
   }
   const missing = statuses.filter(isMissing)
-  for (const status of missing)
-    terminal.noteBriefly(describeMissing(status, `${status.server} is not ${what}`))
+  if (missing.length > MANY && terminal.errors.isTTY) {
+    const names = missing.map(({ server }) => plain(server)).join(', ')
+    terminal.note(
+      `${pc.yellow('note')} ${missing.length} servers are not ${what}: ${names}; see why with "toolcrib doctor"`,
+    )
+  } else
+    for (const status of missing)
+      terminal.noteBriefly(describeMissing(status, `${status.server} is not ${what}`))
   if (isNoneThere(statuses)) {
     terminal.note(`${pc.red('error')} no server responded; find out why with "toolcrib doctor"`)
     return 1
@@ -30,6 +36,9 @@ export function noteMissing(
     terminal.note(pc.dim('tools are from the cache; use --refresh to ask the servers again'))
   return 0
 }
+
+/** More lines than this hide the result above them, so the servers share one. */
+const MANY = 3
 
 /** Notes how many quarantined tools are missing from the result. */
 export function noteQuarantined(
@@ -66,13 +75,9 @@ function describeMissing(status: ServerStatus, subject: string): BriefNote {
     return { whole: text, short: text }
   }
   const reason = plain(status.reason)
-  const [first = ''] = reason.split(PAUSE)
   return {
     whole: `${subject}: it failed: ${reason}`,
-    short: `${subject}: ${mendServer(status.server, first).fault}`,
+    short: `${subject}: ${mendServer(status.server, reason).fault}`,
     hint: '; see "toolcrib doctor"',
   }
 }
-
-/** Where the reason of a server that failed lately goes on with when it will be tried again. */
-const PAUSE = / (?=\(failed [^()]* ago, so it was not started again;)/

@@ -1,5 +1,6 @@
 import pc from 'picocolors'
 import { changeDigest, type FieldChange, type Finding, type LockChange } from 'toolcrib/mcp'
+import { type AlikeServers, alikeServers, isAlike } from './alike-servers.ts'
 import type { Terminal } from './terminal.ts'
 import { exact, plain, plural, toolName } from './text.ts'
 
@@ -38,6 +39,20 @@ export function showFinding(
   const where = pc.dim(`(${plain(`${server}.${tool}`)}, ${plain(place)})`)
   terminal.say(`    ${COLOURS[severity](`! ${severity}`)} ${plain(message)} ${where}`)
   if (excerpt !== '') terminal.say(pc.dim(`      “${plain(excerpt)}”`))
+}
+
+/** Prints findings, with one line for servers that are alike, whose tools would each have one otherwise. */
+export function showFindings(terminal: Terminal, findings: readonly Finding[]): void {
+  for (const finding of findings) if (!isAlike(finding)) showFinding(terminal, finding)
+  for (const alike of alikeServers(findings))
+    terminal.say(`    ${COLOURS.low('! low')} ${describeAlike(alike)}`)
+}
+
+/** `a and b have 3 tools in common, word for word`. */
+export function describeAlike({ servers, tools }: AlikeServers): string {
+  const names = servers.map((server) => pc.bold(plain(server)))
+  const listed = [names.slice(0, -1).join(', '), ...names.slice(-1)].join(' and ')
+  return `${listed} have ${plural(tools, 'tool')} in common, word for word`
 }
 
 /** Changes with their digests, for programs. */

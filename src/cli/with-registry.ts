@@ -165,7 +165,7 @@ export async function withRegistry<Result>(
         },
       })
       enough.check()
-      const timeoutMs = longestWait(found.config.servers, flags)
+      const timeoutMs = longestWait(found.config.servers, flags) + GRACE_MS
       const { servers } = opened
       const ready = Promise.race([servers.ready({ timeoutMs }), enough.reached.then(() => servers.status())])
       const statuses = await orAborted(ready, signal)
@@ -189,9 +189,13 @@ const DEFAULT_TIMEOUT_MS = 30_000
 /** Time for a server that takes too long to report that itself. */
 const GRACE_MS = 500
 
-function longestWait(servers: Readonly<Record<string, ServerConfig>>, { timeout }: ServerFlags): number {
+/** How long the slowest of the servers may take to start. */
+export function longestWait(
+  servers: Readonly<Record<string, ServerConfig>>,
+  { timeout }: ServerFlags,
+): number {
   const limits = Object.values(servers).map(({ connectTimeoutMs = 0 }) => connectTimeoutMs)
-  return (timeout ?? Math.max(DEFAULT_TIMEOUT_MS, ...limits)) + GRACE_MS
+  return timeout ?? Math.max(DEFAULT_TIMEOUT_MS, ...limits)
 }
 
 /** Shows which servers are still connecting. */

@@ -16,7 +16,7 @@ export interface ClientFile {
   readonly title: string
   readonly path: string
   readonly read: ReadServers
-  /** true: the file belongs to the project, and perhaps to other people too. */
+  /** true: the servers belong to the project, and perhaps to other people too. */
   readonly isOfProject?: boolean
 }
 
@@ -68,11 +68,14 @@ export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFi
     ofProject(file('project', 'This project', join(cwd, '.mcp.json'), serversUnder('mcpServers', 'servers'))),
     ofProject(file('project', 'This project', join(cwd, 'mcp.json'), serversUnder('mcpServers', 'servers'))),
     file('claude-desktop', 'Claude Desktop', join(applications, 'Claude', 'claude_desktop_config.json')),
-    file(
-      'claude-code',
-      'Claude Code',
-      join(home, '.claude.json'),
-      serversUnder('mcpServers', ['projects', cwd, 'mcpServers']),
+    file('claude-code', 'Claude Code', join(home, '.claude.json')),
+    ofProject(
+      file(
+        'claude-code',
+        'Claude Code, this project',
+        join(home, '.claude.json'),
+        serversUnder(['projects', cwd, 'mcpServers']),
+      ),
     ),
     file('cursor', 'Cursor', join(home, '.cursor', 'mcp.json')),
     ofProject(file('cursor', 'Cursor', join(cwd, '.cursor', 'mcp.json'))),
@@ -95,7 +98,7 @@ export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFi
     file('zed', 'Zed', join(zed, 'settings.json'), fromZed),
     ofProject(file('zed', 'Zed', join(cwd, '.zed', 'settings.json'), fromZed)),
     file('goose', 'Goose', join(goose, 'config.yaml'), fromGoose),
-    file('librechat', 'LibreChat', join(cwd, 'librechat.yaml')),
+    ofProject(file('librechat', 'LibreChat', join(cwd, 'librechat.yaml'))),
     file('codex', 'Codex', join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'), fromCodex),
     file('gemini', 'Gemini CLI', join(home, '.gemini', 'settings.json')),
     file('opencode', 'opencode', join(dotConfig, 'opencode', 'opencode.json'), fromOpencode),

@@ -126,6 +126,22 @@ describe('importing servers', () => {
     expect(paths).toEqual(expect.arrayContaining(expected))
   })
 
+  it('leaves the servers of the project to it where they would become the user’s', async () => {
+    await write(join(home, '.claude.json'), {
+      mcpServers: { mine: files },
+      projects: { [cwd]: { mcpServers: { here: { command: 'b' } } } },
+    })
+    await write(join(cwd, '.mcp.json'), { mcpServers: { own: { command: './i' } } })
+    await write(join(cwd, '.cursor', 'mcp.json'), { mcpServers: {} })
+    await write(join(cwd, 'librechat.yaml'), 'mcpServers:\n  chat:\n    command: ./c\n')
+    const outcome = await run({ isOfUser: true })
+    expect(outcome).toMatchObject({
+      added: ['mine'],
+      leftOut: [join(cwd, '.mcp.json'), join(home, '.claude.json'), join(cwd, 'librechat.yaml')],
+    })
+    expect(await run({ isOfUser: true, clients: ['project'] })).toMatchObject({ added: ['own'], leftOut: [] })
+  })
+
   it('keeps existing content and comments, and appends', async () => {
     const mine = '# mine\n[tools]\nregistry_mode = "lazy" # so\n\n[server.files]\ncommand = "own"\n'
     await write(join(cwd, 'toolcrib.toml'), mine)

@@ -22,6 +22,11 @@ export interface ImportOptions extends ClientPlace {
   readonly isDry: boolean
   /** true: the target is replaced, and its content is lost. */
   readonly isReplaced?: boolean
+  /**
+   * true: the servers of the project in `cwd` are left to it, unless `clients` names the program. Their commands may be
+   * somebody else's, and may not work in another folder.
+   */
+  readonly isOfUser?: boolean
 }
 
 /** What `importServers()` did, or would do. */
@@ -35,6 +40,8 @@ export interface ImportOutcome {
   readonly written: boolean
   /** True when the target was replaced, or would be: its content is lost. */
   readonly replaced: boolean
+  /** The project's files that were left out because of `isOfUser`. */
+  readonly leftOut: readonly string[]
   /** Where it looked for servers, including files that do not exist. */
   readonly looked: readonly string[]
   /** How many variables and headers were copied with their values. */
@@ -53,13 +60,17 @@ const IMPORT_RULES: OptionRules<ImportOptions> = {
   target: required(anyText),
   isDry: required(trueOrFalse),
   isReplaced: trueOrFalse,
+  isOfUser: trueOrFalse,
 }
 
 /** Finds servers, and adds the new ones to the target. Throws `config-invalid` for an unknown option and an invalid target. */
 export async function importServers(options: ImportOptions): Promise<ImportOutcome> {
   checkOptions('importServers()', options, IMPORT_RULES)
-  const { clients, target, isDry, isReplaced = false, ...place } = options
-  const wanted = wantedFiles(clients, place)
+  const { clients, target, isDry, isReplaced = false, isOfUser = false, ...place } = options
+  const known = wantedFiles(clients, place)
+  const isLeftOut = (file: ClientFile) => isOfUser && clients.length === 0 && file.isOfProject === true
+  const wanted = known.filter((file) => !isLeftOut(file))
+  const others = planImport(await readExisting(known.filter(isLeftOut)), new Map()).files
   const file = await openTarget(target, isReplaced)
   const present = file.servers()
   const plan = planImport(await readExisting(wanted), present, await usersServers(target, place))
@@ -76,6 +87,7 @@ export async function importServers(options: ImportOptions): Promise<ImportOutco
     kept: [...present.keys()],
     written: isWritten,
     replaced: file.isReplaced && plan.added.size > 0,
+    leftOut: others.filter(({ servers }) => servers.length > 0).map(({ path }) => path),
     looked: wanted.map(({ path }) => path),
     copiedValues: [...plan.added.values()].reduce((sum, server) => sum + literalValues(server), 0),
     secrets: [...plan.added]

@@ -25,7 +25,37 @@ export const JSON_WITH_COMMENTS: TextFormat = {
 
 function setInJson(text: string, path: readonly string[], value: unknown): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
+  const appended = appendToJson(text, path, { value, eol })
+  if (appended !== undefined) return appended
   return applyEdits(text, modify(text, [...path], value, { formattingOptions: { ...indentOf(text), eol } }))
+}
+
+/**
+ * Adds a new property after the last one of an object that is written over several lines. The parser's own editor would
+ * also format that last one. Returns undefined for every other place.
+ */
+function appendToJson(
+  text: string,
+  path: readonly string[],
+  { value, eol }: { readonly value: unknown; readonly eol: string },
+): string | undefined {
+  const root = parseTree(text, [], { allowTrailingComma: true })
+  if (!root || findNodeAtLocation(root, [...path])) return undefined
+  const parent = findNodeAtLocation(root, path.slice(0, -1))
+  const [first, last] = [parent?.children?.[0], parent?.children?.at(-1)]
+  if (parent?.type !== 'object' || !first || !last) return undefined
+  const margin = /\n([ \t]*)$/.exec(text.slice(parent.offset, first.offset))?.[1]
+  if (margin === undefined) return undefined
+  const end = last.offset + last.length
+  const comma = commaAfter(text, last)
+  const written = comma === undefined ? `${text.slice(0, end)},${text.slice(end)}` : text
+  const from = comma ?? end
+  // A comment at the end of the line belongs to what is before it.
+  const rest = /^,[ \t]*(?:\/\/[^\r\n]*)?(?=\r?\n)/.exec(written.slice(from))?.[0].length ?? 1
+  const { insertSpaces, tabSize } = indentOf(text)
+  const lines = JSON.stringify(value, null, insertSpaces ? tabSize : '\t').replaceAll('\n', eol + margin)
+  const property = `${eol}${margin}${JSON.stringify(path.at(-1))}: ${lines}${comma === undefined ? '' : ','}`
+  return written.slice(0, from + rest) + property + written.slice(from + rest)
 }
 
 function parseJson(text: string): unknown {

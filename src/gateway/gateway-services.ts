@@ -46,6 +46,7 @@ export class GatewayServices {
   readonly modernCalls: ModernCalls
   readonly connections: PrivateConnections
   readonly traffic: Traffic
+  readonly tools: ToolList
   readonly load: ClientLoad
   readonly offers: Offers
   readonly audience: Audience
@@ -89,11 +90,11 @@ export class GatewayServices {
     const lists = new ServerLists(servers, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const strangers = new Strangers(servers, this.limits)
-    const tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
+    this.tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
     const tasks = new Tasks(states, upstream)
     this.requests = new ClientRequests(
-      tools,
+      this.tools,
       new ToolCalls(registry, upstream, { strangers, tasks }),
       this.offers,
       tasks,
@@ -162,14 +163,14 @@ export class GatewayServices {
     this.log.warn(warning)
   }
 
-  /** Gives up calls that wait for their client, and waits for the others, for a while. */
-  async drained(): Promise<void> {
+  /** Gives up calls that wait for their client, and waits for the others, and for `answered`, for a while. */
+  async drained(answered: Promise<void>): Promise<void> {
     this.modernCalls.close()
     let stop = () => {}
     const timeUp = new Promise<void>((resolve) => {
       stop = this.schedule(this.limits.drainMs, resolve)
     })
-    await Promise.race([this.load.idle(), timeUp])
+    await Promise.race([Promise.all([answered, this.load.idle()]), timeUp])
     stop()
     // The last results are known, and written in the steps that follow.
     await someSteps()

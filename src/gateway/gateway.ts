@@ -12,6 +12,8 @@ import { HttpGateway, routeOf } from './http-gateway.ts'
 import { NodeExchange } from './node-exchange.ts'
 import type { MetricValues } from './prometheus.ts'
 import { StdioDoor, type StdioOptions } from './stdio-door.ts'
+import type { ListedTool } from './tool-list.ts'
+import { View } from './view.ts'
 
 /** One endpoint before all servers of a registry. */
 export interface Gateway {
@@ -33,6 +35,11 @@ export interface Gateway {
   serveStdio(options?: StdioOptions): StdioDoor
   /** Checks the Host, Origin and token of a request, for handlers that are mounted beside the gateway. */
   readonly access: Access
+  /**
+   * The tools that a new client without a profile is shown, as `tools/list` returns them. They are read in a session with
+   * this id, which the events of the registry have, and which is closed then.
+   */
+  toolsShown(sessionId: string): Promise<readonly ListedTool[]>
   /** The current state and load. */
   status(): GatewayStatus
   /** Who uses the gateway: sessions of older clients, clients over stdio, and modern clients of the last ten minutes. */
@@ -122,6 +129,16 @@ class OpenGateway implements Gateway {
     return door
   }
 
+  async toolsShown(sessionId: string): Promise<readonly ListedTool[]> {
+    const { sessions, tools } = this.#services
+    const { registry, mode } = this.#services.options
+    const view = new View(registry, { profile: undefined, settings: {}, mode })
+    const session = await view.openSession({ id: sessionId })
+    const shown = tools.shown(sessions.scene(view, session), session.currentTurn().surface())
+    await session.close()
+    return shown
+  }
+
   status(): GatewayStatus {
     return {
       state: this.#state,
@@ -172,8 +189,7 @@ class OpenGateway implements Gateway {
 
   async #close(): Promise<void> {
     this.#state = 'draining'
-    this.#http.drain()
-    await this.#services.drained()
+    await this.#services.drained(this.#http.drain())
     await Promise.all([...this.#stdio].map((door) => door.close()))
     await this.#http.close()
     await this.#services.close()

@@ -46,6 +46,8 @@ export class HttpGateway {
   readonly #modern = new Map<string, KnownDoor>()
   /** Doors of views that are no longer current, until their calls have ended. */
   readonly #retired = new Set<KnownDoor>()
+  /** Requests that were let in and are not answered yet. */
+  readonly #posts = new Set<Promise<void>>()
   #arriving = 0
   #isDraining = false
 
@@ -74,9 +76,10 @@ export class HttpGateway {
     }
   }
 
-  /** Takes no more requests. */
-  drain(): void {
+  /** Takes no more requests. Resolves once those that were let in are answered. */
+  async drain(): Promise<void> {
     this.#isDraining = true
+    await Promise.allSettled(this.#posts)
   }
 
   /**
@@ -186,7 +189,7 @@ export class HttpGateway {
   }
 
   async #serve(exchange: Exchange, client: ClientIdentity): Promise<void> {
-    const { limits, load, schedule } = this.#services
+    const { limits, load } = this.#services
     if (this.#isDraining)
       return refuseRpc(exchange, 503, { code: -32_000, message: 'the gateway is stopping' }, RETRY)
     if (exchange.method === 'GET') return this.#legacy.get(exchange, client)
@@ -198,6 +201,13 @@ export class HttpGateway {
       const message = 'too many calls are under way; wait for some of them to end'
       return refuseRpc(exchange, 429, { code: -32_000, message }, RETRY)
     }
+    const posting = this.#read(exchange)
+    this.#posts.add(posting)
+    await posting.finally(() => this.#posts.delete(posting))
+  }
+
+  async #read(exchange: Exchange): Promise<void> {
+    const { limits, schedule } = this.#services
     this.#arriving++
     const body = await exchange.readBody({ ...limits, schedule }).finally(() => this.#arriving--)
     if (body.kind !== 'json') {

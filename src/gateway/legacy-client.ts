@@ -28,6 +28,7 @@ export class LegacyClient implements Attendee {
   logLevel: string | undefined
   readonly #services: GatewayServices
   readonly #session: Session
+  #surface: Surface | undefined
   #clientInfo: unknown
   readonly #record: ClientRecord
   readonly #standing: LegacyLine
@@ -78,8 +79,10 @@ export class LegacyClient implements Attendee {
     this.#record.introduce(clientInfo)
   }
 
+  /** Without an event: nobody is shown it. */
   surface(): Surface {
-    return this.#session.surface()
+    this.#surface = this.#session.currentTurn().surface(this.#surface)
+    return this.#surface
   }
 
   changed(method: string): void {

@@ -17,6 +17,7 @@ export class ModernClient implements Attendee {
   readonly #services: GatewayServices
   readonly #facts: ClientFacts
   readonly #session: Session
+  #surface: Surface | undefined
   readonly #notify: (method: string) => void
   readonly #leave: () => void
 
@@ -42,8 +43,10 @@ export class ModernClient implements Attendee {
     services.audience.listed(this)
   }
 
+  /** Without an event: nobody is shown it. */
   surface(): Surface {
-    return this.#session.surface()
+    this.#surface = this.#session.currentTurn().surface(this.#surface)
+    return this.#surface
   }
 
   changed(method: string): void {

@@ -84,7 +84,7 @@ export class StdioDoor {
     if (era === 'modern') {
       const client = new ModernClient(services, identity, session, (method) => server.tell(method, {}))
       const server = new RawServer(
-        services.presentation.describe(view, session.surface(), era),
+        services.presentation.describe(view, session.currentTurn().surface(), era),
         era,
         (method, params, ctx) => client.answer(method, params, new SdkWire(ctx)),
       )
@@ -92,7 +92,7 @@ export class StdioDoor {
       return server
     }
     const server: RawServer = new RawServer(
-      services.presentation.describe(view, session.surface(), era),
+      services.presentation.describe(view, session.currentTurn().surface(), era),
       era,
       (method, params, ctx) => client.answer(method, params, new SdkWire(ctx)),
     )

@@ -48,7 +48,7 @@ export class ToolCalls {
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, 'tools/call needs the name of a tool')
     const target = isDoor(name) && isJson(args) ? args.name : name
     let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
-    if (resolved === undefined && typeof target === 'string') {
+    if (resolved === undefined && typeof target === 'string' && !this.#isMetaTool(target, scene)) {
       await this.#strangers.beforeCall(target, scene.view, line.signal)
       resolved = this.#resolve(target, scene)
       const isUnknown = resolved === undefined && !this.#registry.has(target)
@@ -105,6 +105,11 @@ export class ToolCalls {
     const exact = this.#registry.has(name) ? name : names.ofShown(name)?.registered
     if (exact === undefined) return session.currentTurn().describe(name)?.name
     return this.#registry.explain(exact, session).state === 'denied' ? undefined : exact
+  }
+
+  /** Whether this session shows a meta-tool of this name: it works whatever the servers do. */
+  #isMetaTool(name: string, { session }: CallScene): boolean {
+    return !this.#registry.has(name) && this.#registry.explain(name, session).state === 'visible'
   }
 
   #isDenied(name: string, { session }: CallScene): boolean {

@@ -1,6 +1,7 @@
 import {
   estimateTokens,
   type Session,
+  type Surface,
   type ToolAnnotations,
   type ToolDefinition,
   type ToolRegistry,
@@ -36,10 +37,16 @@ export class ToolList {
     this.#servers = servers
   }
 
-  async of({ session, names, view }: CallScene): Promise<readonly ListedTool[]> {
+  async of(scene: CallScene): Promise<readonly ListedTool[]> {
+    const { session, view } = scene
     await this.#strangers.beforeList(view)
-    const { tools, fingerprint } = session.surface()
-    this.#metrics.listed(view.profile, this.#savedTokens(session, fingerprint))
+    const surface = session.surface()
+    this.#metrics.listed(view.profile, this.#savedTokens(session, surface.fingerprint))
+    return this.shown(scene, surface)
+  }
+
+  /** The tools of a surface, without waiting for servers, and without counting it as a list that a client read. */
+  shown({ names }: Pick<CallScene, 'names'>, { tools }: Pick<Surface, 'tools'>): readonly ListedTool[] {
     return tools.flatMap((definition) => {
       const named = names.ofRegistered(definition.name)
       if (named) return [this.#toolOf(named, definition)]

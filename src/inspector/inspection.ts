@@ -1,13 +1,13 @@
-import { estimateTokens, type Session, type ToolRegistry } from 'toolcrib'
+import type { Session, ToolRegistry } from 'toolcrib'
 import type { ConnectedServers, Schedule } from 'toolcrib/mcp'
 import { CommandLine } from './config/command-line.ts'
 import { EditableConfig } from './config/editable-config.ts'
 import { inBackground } from './in-background.ts'
 import type { ClientConnection, ConnectedClient, InspectorOptions } from './inspector-options.ts'
-import { History, PAGE_SESSION } from './record/history.ts'
+import { History, MEASURING_SESSION, PAGE_SESSION } from './record/history.ts'
 import { ServerLog } from './record/server-log.ts'
 import type { SignIns } from './sign-ins.ts'
-import { ToolBook } from './tool-book.ts'
+import { ToolBook, type ToolRow } from './tool-book.ts'
 
 /** What the routes look at: the registry with its servers, and what was recorded about them. */
 export class Inspection {
@@ -25,6 +25,8 @@ export class Inspection {
   readonly #gateway: InspectorOptions['gateway']
   #trial: Promise<Session> | undefined
   #trials = 0
+  #measuring: Promise<Session> | undefined
+  #firstTurn: { readonly rows: readonly ToolRow[]; readonly tokens: Promise<number> } | undefined
   #calls = 0
 
   constructor({
@@ -66,9 +68,9 @@ export class Inspection {
     return this.#gateway?.clients() ?? []
   }
 
-  /** Commands that a person can run beside this gateway. */
-  async commandLine(): Promise<CommandLine> {
-    return new CommandLine(this.connection, (await this.config?.found())?.config.files.at(-1))
+  /** Commands that a person can run beside this gateway, on the file that defines this server; without one, on the last file. */
+  async commandLine(server?: string): Promise<CommandLine> {
+    return new CommandLine(this.connection, await this.config?.fileOf(server))
   }
 
   /** The client of each session: those that are connected, and those that were. */
@@ -87,9 +89,11 @@ export class Inspection {
     return this.#trial
   }
 
-  /** What a model reads in the first turn of a conversation, in tokens; an estimate. */
-  async surfaceTokens(): Promise<number> {
-    return estimateTokens(JSON.stringify((await this.trial()).surface().tools))
+  /** What a client's model reads of tools in the first turn of a conversation, in tokens; counted once for each catalogue. */
+  async firstTurnTokens(): Promise<number> {
+    const rows = await this.book.rows()
+    if (this.#firstTurn?.rows !== rows) this.#firstTurn = { rows, tokens: this.#countFirstTurn() }
+    return this.#firstTurn.tokens
   }
 
   newCallId(): string {
@@ -108,6 +112,16 @@ export class Inspection {
     this.config?.close()
     this.serverLog.close()
     await this.history.close()
+  }
+
+  async #countFirstTurn(): Promise<number> {
+    const shown = await this.#gateway?.toolsShown?.(MEASURING_SESSION)
+    return this.book.tokensOf(shown ?? (await this.#measured()).surface().tools)
+  }
+
+  #measured(): Promise<Session> {
+    this.#measuring ??= this.registry.openSession({ id: MEASURING_SESSION, strategy: 'dispatch' })
+    return this.#measuring
   }
 
   #connectedNames(): ReadonlyMap<string, string> {

@@ -49,9 +49,14 @@ export interface ClientConnection extends ClientPlace {
   readonly door: GatewayDoor
 }
 
-/** Lists who is connected. A gateway does. */
+/** Lists who is connected, and says what clients are shown. A gateway does. */
 export interface ClientList {
   clients(): readonly ConnectedClient[]
+  /**
+   * The tools that a new client is shown, read in a session with this id. Default: what a session of the registry shows
+   * under the strategy `dispatch`.
+   */
+  toolsShown?(sessionId: string): Promise<readonly object[]>
 }
 
 /** A client that uses the gateway. */

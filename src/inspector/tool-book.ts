@@ -70,6 +70,13 @@ export class ToolBook {
     return this.#rows
   }
 
+  /** What a model reads of these tools, in tokens. */
+  async tokensOf(definitions: readonly Shown[]): Promise<number> {
+    this.#exact ??= boundedCounter()
+    const countTokens = await this.#exact
+    return definitions.reduce((sum, definition) => sum + countTokens(textOf(definition)), 0)
+  }
+
   close(): void {
     this.#unsubscribe()
   }
@@ -101,8 +108,16 @@ function averageTokens(schemas: readonly ToolSchema[]): number {
   return sample.length === 0 ? 0 : total / sample.length
 }
 
+/** A tool as a registry or a gateway shows it. */
+interface Shown {
+  readonly name?: unknown
+  readonly description?: unknown
+  readonly parameters?: unknown
+  readonly inputSchema?: unknown
+}
+
 /** What a model reads of a tool. */
-function textOf({ name, description, parameters }: ToolSchema): string {
+function textOf({ name, description, inputSchema, parameters = inputSchema }: Shown): string {
   return JSON.stringify({ name, description, parameters })
 }
 

@@ -15,6 +15,16 @@ describe('connectServers', () => {
     expect(world.opened).toBe(1)
   })
 
+  it('does not call a cached server cold when somebody needed it before its cache was read', async () => {
+    const world = new World({ isRemembered: true })
+    const servers = connectServers(new ToolRegistry(), { servers: { a: { command: 'x' } } }, world.options)
+    await servers.client('a')
+    await servers.ready()
+    expect(servers.status()).toEqual([{ server: 'a', state: 'ready' }])
+    const states = world.events.flatMap((event) => (event.type === 'server-state' ? [event.state] : []))
+    expect(states).not.toContain('cold')
+  })
+
   it('stops an idle on-demand server, and restarts it when called', async () => {
     const { registry, world, servers } = await begin({ config: { idleMs: 1_000 } })
     expect(servers.status()).toMatchObject([{ state: 'ready' }])
@@ -190,9 +200,19 @@ describe('connectServers', () => {
     const servers = connectServers(registry, config, world.options)
     expect(await servers.ready()).toEqual([
       { server: 'good', state: 'ready' },
-      { server: 'bad', state: 'failed', reason: expect.stringContaining('"command" or a "url" is missing') },
-      { server: 'worse', state: 'failed', reason: expect.stringContaining('must be a table of keys') },
-      { server: 'no*name', state: 'failed', reason: expect.stringContaining('no*name') },
+      {
+        server: 'bad',
+        state: 'failed',
+        needs: 'config',
+        reason: expect.stringContaining('"command" or a "url" is missing'),
+      },
+      {
+        server: 'worse',
+        state: 'failed',
+        needs: 'config',
+        reason: expect.stringContaining('must be a table of keys'),
+      },
+      { server: 'no*name', state: 'failed', needs: 'config', reason: expect.stringContaining('no*name') },
     ])
     await servers.close()
     expect(registry.size).toBe(0)

@@ -55,7 +55,7 @@ export {
   type ProgramChange,
 } from './lock/lockfile.ts'
 export { lockfilePath, readLockfile, writeLockfile } from './lock/lockfile-file.ts'
-export { literalSecrets, type ServerCommand } from './lock/server-command.ts'
+export { commandWords, literalSecrets, type ServerCommand } from './lock/server-command.ts'
 export {
   type OpenedRegistry,
   type OpenFromConfigOptions,

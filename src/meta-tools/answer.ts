@@ -3,7 +3,7 @@ import { isRecord } from '../json.ts'
 import type { SearchMatch } from '../search/search-result.ts'
 import { clipText, estimateTokens } from '../text.ts'
 import type { JsonSchema, ToolDefinition, ToolResult } from '../tool.ts'
-import type { SearchSession } from './search-session.ts'
+import type { DeferredResult, SearchSession, SearchToolOptions } from './search-session.ts'
 
 /** A meta-tool's answer: JSON for the model, and the same object for the host. */
 export function answer(structured: object): ToolResult {
@@ -42,6 +42,51 @@ export function echo(text: string): string {
 
 const MAX_LISTED = 25
 const MAX_ECHO = 200
+
+/** How the model goes on once it has found a tool. */
+export function howToCall({ isDispatch }: Pick<SearchToolOptions, 'isDispatch'>): string {
+  return isDispatch ? 'call it with call_tool { name, arguments }' : 'call it directly by its name'
+}
+
+/** How to ask, for every search tool's description and the prompt note. */
+export const HOW_TO_ASK = 'Ask in English, with a verb and an object: "create issue", "read spreadsheet".'
+
+/** The top of a search answer: that no tool fits well, and what an earlier search for the same thing returned. */
+export function answerHead({ advice, alreadyFound = [] }: DeferredResult): object {
+  return {
+    ...(advice === undefined ? {} : { note: clipText(advice, 400) }),
+    ...(alreadyFound.length > 0 ? { already_found: clipList(alreadyFound) } : {}),
+  }
+}
+
+/** The servers that joined or left since the conversation began, as every search answer names them. */
+export function serverChanges(session: SearchSession): object {
+  const { joined, left } = session.takeServerChanges()
+  return {
+    ...(joined.length > 0 ? { servers_joined: clipList(joined) } : {}),
+    ...(left.length > 0 ? { servers_left: clipList(left) } : {}),
+  }
+}
+
+/** The part of a match needed to compare it. */
+type ScoredMatch = Pick<SearchMatch, 'name' | 'score' | 'fit'>
+
+/** A match below this share of the best score matched only an incidental word. */
+const FAR_WEAKER = 0.1
+
+/**
+ * The names of the matches worth activating: not those that are far weaker than the best. A tool that passes `+word` and
+ * matches nothing else (score 0) is always far weaker than one that matches, but never than another such tool.
+ */
+export function worthActivating(matches: readonly ScoredMatch[]): readonly string[] {
+  const best = Math.max(...matches.map(fitOf))
+  const isFarWeaker = (match: ScoredMatch) => fitOf(match) < FAR_WEAKER * best
+  return matches.filter((match) => !isFarWeaker(match)).map(({ name }) => name)
+}
+
+function fitOf({ fit, score }: ScoredMatch): number {
+  return fit ?? score
+}
 
 /** What the answer of a search tool says about tools, whichever of the three forms it has. */
 export interface SearchAnswer {

@@ -1,5 +1,4 @@
-import { isRecord } from '../json.ts'
-import { readArguments } from '../schema/read-arguments.ts'
+import { isRecord, readArguments } from '../json.ts'
 import { clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import { inputInvalid } from './answer.ts'

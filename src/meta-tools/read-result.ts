@@ -1,6 +1,7 @@
 import type { Spill } from '../call/spill.ts'
 import { describeError } from '../errors.ts'
 import { clamp } from '../text.ts'
+import { WorkBudget } from '../time.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
 import { answer, inputInvalid } from './answer.ts'
 
@@ -121,7 +122,7 @@ async function findLines(
 
 /** Rejects with `pattern-invalid` for a pattern that cannot be used, or costs too much on this text. */
 async function matchingLines(text: string, source: string): Promise<{ line: number; text: string }[]> {
-  const { compilePattern, WorkBudget } = await import('../bounded-pattern.ts')
+  const { compilePattern } = await import('../bounded-pattern.ts')
   const pattern = compilePattern(source)
   const budget = new WorkBudget()
   return text

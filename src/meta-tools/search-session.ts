@@ -1,8 +1,6 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
-import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-result.ts'
-import { clipText } from '../text.ts'
-import type { Tool, ToolDefinition } from '../tool.ts'
-import { clipList } from './answer.ts'
+import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import type { ToolDefinition } from '../tool.ts'
 
 /** Which of the three search meta-tools a session shows. */
 export type SearchToolName = 'tool_search' | 'tool_search_regex' | 'ToolSearch'
@@ -66,105 +64,4 @@ export interface SearchToolOptions {
   readonly isDispatch: boolean
   /** The size limit of an answer. */
   readonly maxAnswerTokens: number
-}
-
-/** How the model goes on once it has found a tool. */
-export function howToCall({ isDispatch }: Pick<SearchToolOptions, 'isDispatch'>): string {
-  return isDispatch ? 'call it with call_tool { name, arguments }' : 'call it directly by its name'
-}
-
-/** How to ask, for every search tool's description and the prompt note. */
-export const HOW_TO_ASK = 'Ask in English, with a verb and an object: "create issue", "read spreadsheet".'
-
-/** The part of a match needed to compare it. */
-type ScoredMatch = Pick<SearchMatch, 'name' | 'score' | 'fit'>
-
-/** A match below this share of the best score matched only an incidental word. */
-const FAR_WEAKER = 0.1
-
-/**
- * The names of the matches worth activating: not those that are far weaker than the best. A tool that passes `+word` and
- * matches nothing else (score 0) is always far weaker than one that matches, but never than another such tool.
- */
-export function worthActivating(matches: readonly ScoredMatch[]): readonly string[] {
-  const best = Math.max(...matches.map(fitOf))
-  const isFarWeaker = (match: ScoredMatch) => fitOf(match) < FAR_WEAKER * best
-  return matches.filter((match) => !isFarWeaker(match)).map(({ name }) => name)
-}
-
-function fitOf({ fit, score }: ScoredMatch): number {
-  return fit ?? score
-}
-
-/** Limits the searches per minute of one session; 0 = no limit. */
-export class SearchLimit {
-  readonly #perMinute: number
-  readonly #now: () => number
-  #times: number[] = []
-
-  constructor(perMinute: number, now: () => number) {
-    this.#perMinute = perMinute
-    this.#now = now
-  }
-
-  /** The same tool, refusing calls beyond the limit. */
-  wrap<Input>(tool: Tool<Input>): Tool<Input> {
-    if (this.#perMinute === 0) return tool
-    return {
-      ...tool,
-      execute: (input, ctx) => {
-        const waitMs = this.#take()
-        if (waitMs === 0) return tool.execute(input, ctx)
-        const seconds = Math.ceil(waitMs / 1000)
-        const error = `${this.#perMinute} searches a minute is the limit; use the tools you have, or search again in ${seconds} s`
-        return { ok: false, code: 'denied', error }
-      },
-    }
-  }
-
-  /** 0 when a search may go ahead now, else how long until the next one may. */
-  #take(): number {
-    const now = this.#now()
-    this.#times = this.#times.filter((time) => now - time < 60_000)
-    const [oldest] = this.#times
-    if (oldest !== undefined && this.#times.length >= this.#perMinute) return oldest + 60_000 - now
-    this.#times.push(now)
-    return 0
-  }
-}
-
-/** The top of a search answer: that no tool fits well, and what an earlier search for the same thing returned. */
-export function answerHead({ advice, alreadyFound = [] }: DeferredResult): object {
-  return {
-    ...(advice === undefined ? {} : { note: clipText(advice, 400) }),
-    ...(alreadyFound.length > 0 ? { already_found: clipList(alreadyFound) } : {}),
-  }
-}
-
-/** The servers that joined or left since the conversation began, as every search answer names them. */
-export function serverChanges(session: SearchSession): object {
-  const { joined, left } = session.takeServerChanges()
-  return {
-    ...(joined.length > 0 ? { servers_joined: clipList(joined) } : {}),
-    ...(left.length > 0 ? { servers_left: clipList(left) } : {}),
-  }
-}
-
-/** What a search among the deferred found, with what the surface shows anyway. */
-export function withVisible(
-  { missing, unmatchedTerms, ...found }: Omit<DeferredResult, 'alreadyVisible'>,
-  shown: SearchResult,
-): DeferredResult {
-  // What only one of the two searches misses, the other has found.
-  const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
-  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
-  const best = Math.max(0, ...found.matches.map(({ score }) => score))
-  // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
-  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
-  return {
-    ...found,
-    ...(stillMissing?.length ? { missing: stillMissing } : {}),
-    ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
-    alreadyVisible: fitting.map(({ name }) => name),
-  }
 }

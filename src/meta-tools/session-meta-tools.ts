@@ -5,17 +5,10 @@ import type { ServerDirectory } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import { estimateTokens } from '../text.ts'
 import { type Tool, type ToolSource, UNTRUSTED_NOTE } from '../tool.ts'
+import { HOW_TO_ASK, howToCall } from './answer.ts'
 import { callTool } from './call-tool.ts'
 import { readResult } from './read-result.ts'
-import {
-  HOW_TO_ASK,
-  howToCall,
-  type SearchLimit,
-  type SearchSession,
-  type SearchStyle,
-  type SearchToolName,
-  type SearchToolOptions,
-} from './search-session.ts'
+import type { SearchSession, SearchStyle, SearchToolName, SearchToolOptions } from './search-session.ts'
 import { toolSearch } from './tool-search.ts'
 import { toolSearchRegex } from './tool-search-regex.ts'
 import { toolSearchSelect } from './tool-search-select.ts'
@@ -97,6 +90,43 @@ function searchToolOf(
   if (searchTool === 'tool_search_regex') return toolSearchRegex(session, options) as Tool
   if (searchTool === 'ToolSearch') return toolSearchSelect(session, options) as Tool
   return toolSearch(session, { ...options, style: searchStyle }) as Tool
+}
+
+/** Limits the searches per minute of one session; 0 = no limit. */
+export class SearchLimit {
+  readonly #perMinute: number
+  readonly #now: () => number
+  #times: number[] = []
+
+  constructor(perMinute: number, now: () => number) {
+    this.#perMinute = perMinute
+    this.#now = now
+  }
+
+  /** The same tool, refusing calls beyond the limit. */
+  wrap<Input>(tool: Tool<Input>): Tool<Input> {
+    if (this.#perMinute === 0) return tool
+    return {
+      ...tool,
+      execute: (input, ctx) => {
+        const waitMs = this.#take()
+        if (waitMs === 0) return tool.execute(input, ctx)
+        const seconds = Math.ceil(waitMs / 1000)
+        const error = `${this.#perMinute} searches a minute is the limit; use the tools you have, or search again in ${seconds} s`
+        return { ok: false, code: 'denied', error }
+      },
+    }
+  }
+
+  /** 0 when a search may go ahead now, else how long until the next one may. */
+  #take(): number {
+    const now = this.#now()
+    this.#times = this.#times.filter((time) => now - time < 60_000)
+    const [oldest] = this.#times
+    if (oldest !== undefined && this.#times.length >= this.#perMinute) return oldest + 60_000 - now
+    this.#times.push(now)
+    return 0
+  }
 }
 
 /** What lies behind the search, described once per view, which many sessions share. */

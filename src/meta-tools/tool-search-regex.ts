@@ -1,13 +1,16 @@
 import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
-import { answer, clipList, echo, fitItems, inputInvalid, isBadQuery } from './answer.ts'
 import {
-  type DeferredResult,
+  answer,
+  clipList,
+  echo,
+  fitItems,
   howToCall,
-  type SearchSession,
-  type SearchToolOptions,
+  inputInvalid,
+  isBadQuery,
   serverChanges,
-} from './search-session.ts'
+} from './answer.ts'
+import type { DeferredResult, SearchSession, SearchToolOptions } from './search-session.ts'
 
 interface Input {
   readonly pattern: string
@@ -74,7 +77,7 @@ async function load(
     total_matches: found.total,
     tools,
     newly_loaded: newlyLoaded,
-    message: `Found ${found.total} tools; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
+    message: `Found ${found.total} ${found.total === 1 ? 'tool' : 'tools'}; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
     ...(gone.length > 0 ? { evicted: gone } : {}),
     ...visible(found),
     ...serverChanges(session),

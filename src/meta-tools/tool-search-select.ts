@@ -1,15 +1,19 @@
 import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import { answer, answerSearch, clipList, echo, fitMatches, inputInvalid } from './answer.ts'
 import {
+  answer,
   answerHead,
+  answerSearch,
+  clipList,
+  echo,
+  fitMatches,
   HOW_TO_ASK,
   howToCall,
-  type SearchSession,
-  type SearchToolOptions,
+  inputInvalid,
   serverChanges,
   worthActivating,
-} from './search-session.ts'
+} from './answer.ts'
+import type { SearchSession, SearchToolOptions } from './search-session.ts'
 
 interface Input {
   readonly query: string

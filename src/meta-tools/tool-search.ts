@@ -3,26 +3,21 @@ import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import {
   answer,
+  answerHead,
   answerSearch,
   clipList,
   type DefinitionLimit,
   echo,
   fitItems,
   fitMatches,
-  inputInvalid,
-  shorten,
-} from './answer.ts'
-import {
-  answerHead,
-  type DeferredResult,
   HOW_TO_ASK,
   howToCall,
-  type SearchSession,
-  type SearchStyle,
-  type SearchToolOptions,
+  inputInvalid,
   serverChanges,
+  shorten,
   worthActivating,
-} from './search-session.ts'
+} from './answer.ts'
+import type { DeferredResult, SearchSession, SearchStyle, SearchToolOptions } from './search-session.ts'
 
 interface Input {
   readonly query?: string

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest'
 import { ToolcribError } from '../errors.ts'
 import { sourceKey } from '../names.ts'
 import type { Tool } from '../tool.ts'
-import { Catalogue, type Snapshot } from './catalogue.ts'
+import { Catalogue } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import { localEntry, mcpEntry } from './registrar.ts'
+import type { Snapshot } from './snapshot.ts'
 
 const tool = (name: string, description = ''): Tool => ({
   name,

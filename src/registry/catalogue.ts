@@ -3,25 +3,7 @@ import type { SyncReport } from '../events.ts'
 import { nameSkeletons, sourceKey } from '../names.ts'
 import type { Listing } from '../tool.ts'
 import type { Entry } from './entry.ts'
-import { EntryOrder } from './entry-order.ts'
-import { LayeredMap, type ReadMap } from './layered-map.ts'
-
-/** Listings by source. */
-export type ListingGroups = ReadonlyMap<string, readonly Listing[]>
-
-/** All tools at one moment. Immutable; a change of the catalogue creates a new one. */
-export interface Snapshot {
-  /** Grows with every change; equal versions are the same snapshot. */
-  readonly version: number
-  readonly size: number
-  get(name: string): Entry | undefined
-  /** All entries, by name. */
-  readonly sorted: readonly Entry[]
-  /** Listings by source; a source that did not change keeps the same array across snapshots. */
-  readonly groups: ListingGroups
-  /** Why a tool is held back, by name. */
-  readonly quarantined: ReadonlyMap<string, string>
-}
+import { EntryOrder, LayeredMap, Snapshot } from './snapshot.ts'
 
 /**
  * The tools that exist. A snapshot is taken on the first read after a write and costs as much as what changed since the
@@ -219,7 +201,7 @@ export class Catalogue {
         this.#groups.set(key, Object.freeze(Array.from(entries.values(), ({ listing }) => listing)))
     }
     this.#changedSources.clear()
-    return new FrozenSnapshot(
+    return new Snapshot(
       this.#version,
       this.#entries.snapshot(),
       new Map(this.#groups),
@@ -239,57 +221,8 @@ function firstOf(keys: readonly string[], map: ReadonlyMap<string, string>): str
 
 type Skip = { readonly name: string; readonly reason: string }
 
-class FrozenSnapshot implements Snapshot {
-  readonly version: number
-  readonly groups: ListingGroups
-  readonly quarantined: ReadonlyMap<string, string>
-  readonly #entries: ReadMap<Entry>
-  readonly #order: EntryOrder
-  readonly #change: number
-  #sorted: readonly Entry[] | undefined
-
-  constructor(
-    version: number,
-    entries: ReadMap<Entry>,
-    groups: ReadonlyMap<string, readonly Listing[]>,
-    quarantined: ReadonlyMap<string, string>,
-    order: EntryOrder,
-  ) {
-    this.version = version
-    this.#entries = entries
-    this.groups = groups
-    this.quarantined = quarantined
-    this.#order = order
-    this.#change = order.change
-  }
-
-  get size(): number {
-    return this.#entries.size
-  }
-
-  get(name: string): Entry | undefined {
-    return this.#entries.get(name)
-  }
-
-  get sorted(): readonly Entry[] {
-    this.#sorted ??= this.#order.sort(this.#entries, this.#change)
-    return this.#sorted
-  }
-}
-
 function describeSource({ source }: Entry): string {
   if (source.kind === 'mcp') return `by the MCP server "${source.server}"`
   if (source.kind === 'plugin') return `by the plugin "${source.plugin}"`
   return 'as a built-in'
-}
-
-type GroupChange = readonly [source: string, before: readonly Listing[], after: readonly Listing[]]
-
-/** The sources whose listings differ; an array that is the same object is unchanged. */
-export function* changedGroups(before: ListingGroups, after: ListingGroups): Generator<GroupChange> {
-  for (const [key, listings] of before) if (!after.has(key)) yield [key, listings, []]
-  for (const [key, listings] of after) {
-    const known = before.get(key)
-    if (known !== listings) yield [key, known ?? [], listings]
-  }
 }

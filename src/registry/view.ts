@@ -2,10 +2,11 @@ import { describeError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { hashText } from '../json.ts'
 import type { Listing, Tool, ToolDefinition } from '../tool.ts'
-import type { Catalogue, Snapshot } from './catalogue.ts'
+import type { Catalogue } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import { defersAll, isDeferred, type ModeDecision, type ModeHistory, type ModeSettings } from './mode.ts'
 import { type CompiledPolicy, compilePolicy, type Gates, matcher } from './policy.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /** All that is deferred, as a provider that defers by itself receives it. */
 export interface DeferredList {

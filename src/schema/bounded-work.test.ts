@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { WorkBudget } from '../bounded-pattern.ts'
+import { WorkBudget } from '../time.ts'
 import type { JsonSchema } from '../tool.ts'
 import { CompiledSchema, checkArguments, checkBudget, checkOutput } from './check-arguments.ts'
 

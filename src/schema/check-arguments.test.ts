@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { readArguments } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import { CompiledSchema, checkArguments, checkBudget, checkOutput, SchemaCache } from './check-arguments.ts'
-import { readArguments } from './read-arguments.ts'
 
 const check = (schema: JsonSchema, args: unknown) => checkArguments(new CompiledSchema(schema), args)
 const accepted = (schema: JsonSchema, args: unknown) => {

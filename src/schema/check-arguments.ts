@@ -1,13 +1,12 @@
-import { WorkBudget } from '../bounded-pattern.ts'
 import { describeError, ToolcribError } from '../errors.ts'
-import { copyJson, isRecord } from '../json.ts'
+import { copyJson, isRecord, readArguments } from '../json.ts'
 import type { Mask } from '../secrets/mask.ts'
+import { WorkBudget } from '../time.ts'
 import type { JsonSchema } from '../tool.ts'
 import { coerce } from './coerce.ts'
 import { describeFaults, type Fault, FaultList } from './describe-faults.ts'
 import { Evaluation, TooMuchWork } from './evaluation.ts'
 import { type PreparedSchema, prepareSchema, type SchemaPart } from './prepare-schema.ts'
-import { readArguments } from './read-arguments.ts'
 
 /** Valid arguments, in a copy that the tool may change, or the error. */
 export type CheckedArguments =

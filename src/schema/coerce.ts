@@ -1,5 +1,5 @@
-import type { WorkBudget } from '../bounded-pattern.ts'
 import { isRecord } from '../json.ts'
+import type { WorkBudget } from '../time.ts'
 import { isOfType } from './assertions.ts'
 import type { CompiledSchema } from './check-arguments.ts'
 

@@ -1,5 +1,5 @@
-import type { WorkBudget } from '../bounded-pattern.ts'
 import { isRecord } from '../json.ts'
+import type { WorkBudget } from '../time.ts'
 import { ASSERTIONS } from './assertions.ts'
 import { FaultList } from './describe-faults.ts'
 import type { PreparedSchema, SchemaNode, SchemaPart } from './prepare-schema.ts'

@@ -1,6 +1,6 @@
-import type { WorkBudget } from '../bounded-pattern.ts'
 import { describeError } from '../errors.ts'
 import { isRecord, setOwn } from '../json.ts'
+import type { WorkBudget } from '../time.ts'
 import type { JsonSchema } from '../tool.ts'
 import type { Check } from './evaluation.ts'
 import { isTexts, LISTS, MAPS, SCHEMAS, SHAPES } from './keywords.ts'

@@ -1,9 +1,7 @@
 import { sourceKey } from '../names.ts'
-import { changedGroups, type ListingGroups } from '../registry/catalogue.ts'
+import { changedGroups, type ListingGroups } from '../registry/snapshot.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
-import { CloneFolding } from './clones.ts'
-import { SourceLedger } from './first-places.ts'
 import { lexical } from './lexical.ts'
 import { ExactNames } from './query/exact-names.ts'
 import {
@@ -16,7 +14,7 @@ import {
   type Query,
   readPart,
 } from './query/query.ts'
-import { RankedSearch } from './ranked-search.ts'
+import { CloneFolding, RankedSearch, SourceLedger } from './ranked-search.ts'
 import { regex } from './regex.ts'
 import { acceptEvery, type Ranked, type Searcher, type SearchIndex, type SearchMemory } from './searcher.ts'
 import { compareNames } from './top-matches.ts'

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
-import { FirstPlaces, SourceLedger } from './first-places.ts'
+import { FirstPlaces } from './first-places.ts'
 import { parseQuery } from './query/query.ts'
+import { SourceLedger } from './ranked-search.ts'
 import type { Ranked } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
 

@@ -2,18 +2,18 @@ import { anyObject, checkOptions, type OptionRules, objectWith, required } from 
 import type { Listing } from '../tool.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, RequestVectors } from './hybrid/features.ts'
+import { byFit, type Fitting, liftedBy, rounded, toRanked } from './hybrid/fitting.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
 import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
+import type { WordScan } from './lexical/scoreboard.ts'
 import { wordsOf } from './lexical/text-words.ts'
-import { LexicalIndex, type WordScan } from './lexical.ts'
+import { LexicalIndex } from './lexical.ts'
 import { asksForDeprecated, isDeprecated } from './query/deprecated.ts'
 import type { Query } from './query/query.ts'
 import { type Request, readRequest } from './query/request.ts'
 import { isWordList } from './query/word-list.ts'
-import type { Ranked, Ranking, RankOptions, SearchIndex, SearchMemory } from './searcher.ts'
-import { meaningReason } from './semantic.ts'
-import { compareNames } from './top-matches.ts'
+import type { Lift, Ranking, RankOptions, SearchIndex, SearchMemory } from './searcher.ts'
 import { CheckedEmbedder, type Embedder } from './vectors/embedder.ts'
 import { DEADLINE_RULES, type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
@@ -40,12 +40,6 @@ const WORD_LIST_WEIGHT = 0.7
 
 /** Factor for a listing that says of itself that it is deprecated: below others that do the same, above the unrelated. */
 const DEPRECATED_WEIGHT = 0.75
-
-/** A tool that memory knows and no ranking put forward starts at the fit of the candidate in this place. */
-const REMEMBERED_PLACE = 20
-
-/** It needs a lift of at least this much: a request that is merely similar says little about a tool that does not match. */
-const REMEMBERED_FROM = 0.035
 
 /** A term describes a tool if they are this many times as similar as texts that are merely related. */
 const MEANT_FROM = 1.8
@@ -160,7 +154,7 @@ export class HybridIndex implements SearchIndex {
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
     const { candidates, scan } = this.#finder.find(request, vectors, options)
     const judged = this.#judge(candidates, terms, unmatchedTerms, asksForDeprecated(query.words))
-    const fitting = this.#lifted(judged, lifts, options)
+    const fitting = lifts.length === 0 ? judged : this.#lifted(judged, lifts, options)
     const scores = calibratedScores(fitting)
     const shown = fitting.slice(0, options.limit)
     const listed = shown.map(({ candidate }) => candidate)
@@ -250,24 +244,11 @@ export class HybridIndex implements SearchIndex {
     return wordsOf(term).some((word) => word.length >= MIN_LETTERS && this.#embedder.knows(word))
   }
 
-  /** Adds what memory knows: the only place where past use changes a fit. */
-  #lifted(
-    fitting: readonly Fitting[],
-    lifts: Awaited<ReturnType<SearchMemory['lifts']>>,
-    { accepts }: RankOptions,
-  ): readonly Fitting[] {
-    if (lifts.length === 0) return fitting
-    const byName = new Map(fitting.map((one) => [one.candidate.listing.name, one]))
-    const start = fitting[Math.min(REMEMBERED_PLACE, fitting.length) - 1]?.fit ?? 0
-    for (const { id, lift } of lifts) {
-      const known = byName.get(id)
-      if (known === undefined && lift < REMEMBERED_FROM) continue
-      const listing = known?.candidate.listing ?? this.#named.find(id)
-      if (listing === undefined || !accepts(listing)) continue
-      const candidate = known?.candidate ?? this.#finder.remembered(listing)
-      byName.set(id, { ...known, candidate, fit: rounded((known?.fit ?? start) + lift), isRemembered: true })
-    }
-    return [...byName.values()].sort(byFit)
+  #lifted(fitting: readonly Fitting[], lifts: readonly Lift[], { accepts }: RankOptions): readonly Fitting[] {
+    return liftedBy(lifts, fitting, (name) => {
+      const listing = this.#named.find(name)
+      return listing !== undefined && accepts(listing) ? this.#finder.remembered(listing) : undefined
+    })
   }
 
   /** Whether a term that no listing contains describes one of the matches. */
@@ -288,39 +269,6 @@ function markOf(listing: Listing): number {
 interface Embedded {
   readonly vectors: RequestVectors
   readonly terms: readonly Float32Array[]
-}
-
-interface Fitting {
-  readonly candidate: Candidate
-  /** 0 to about 1. */
-  readonly fit: number
-  readonly isRemembered?: boolean
-  /** It says of itself that it is deprecated. */
-  readonly isOutdated?: boolean
-}
-
-/** Rounds away tiny differences, so that names break near-ties. */
-function rounded(fit: number): number {
-  return Math.round(1_000 * fit) / 1_000
-}
-
-function byFit(a: Fitting, b: Fitting): number {
-  if (a.fit !== b.fit) return b.fit - a.fit
-  const [one, other] = [a.candidate.listing, b.candidate.listing]
-  return other.trust - one.trust || compareNames(one.name, other.name)
-}
-
-function toRanked(
-  { candidate, fit, isRemembered, isOutdated }: Fitting,
-  score: number,
-  words: readonly string[],
-): Ranked {
-  const reasons = [...words]
-  if (candidate.similarity > 0) reasons.push(meaningReason(candidate.similarity))
-  if (candidate.part !== undefined) reasons.push(`matches the part "${candidate.part}"`)
-  if (isRemembered) reasons.push('served a similar request before')
-  if (isOutdated) reasons.push('ranked lower: its description says that it is deprecated')
-  return { listing: candidate.listing, score, fit, reasons }
 }
 
 /** Without vectors, the score is the share of the query that the best match covers, times the share of its score. */

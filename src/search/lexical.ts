@@ -1,15 +1,11 @@
 import { ToolcribError } from '../errors.ts'
 import type { Listing } from '../tool.ts'
-import { FIELDS, listingTerms } from './lexical/listing-terms.ts'
-import { LISTING_SHIFT, MAX_LISTINGS, type PostingLists, toPosting } from './lexical/posting-lists.ts'
-import { type QueryTerm, queryTerms, Scoreboard, type WeightedWord } from './lexical/scoreboard.ts'
-import { type SavedWords, Vocabulary } from './lexical/vocabulary.ts'
+import { listingTerms } from './lexical/listing-terms.ts'
+import { LISTING_SHIFT, MAX_LISTINGS, toPosting } from './lexical/posting-lists.ts'
+import { Scoreboard, unmatchedAmong, WordScan } from './lexical/scoreboard.ts'
+import { queryTerms, type SavedWords, Vocabulary, type WeightedWord } from './lexical/vocabulary.ts'
 import type { Query } from './query/query.ts'
 import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
-import { compareNames } from './top-matches.ts'
-
-/** The share of a listing's score that is proportional to how much of the query it covers. */
-const COVERAGE = 0.5
 
 /**
  * BM25F over name, hint, description, parameters and server: matches whole words and their stems, weights rare words
@@ -18,18 +14,6 @@ const COVERAGE = 0.5
  */
 export function lexical(): Searcher {
   return { name: 'lexical', open: () => new LexicalIndex() }
-}
-
-/** The rounding error of a sum that is computed in another order is far smaller. */
-const ALMOST = 1 - 1e-9
-
-/** What words say about one listing. */
-export interface WordMatch {
-  readonly listing: Listing
-  readonly number: number
-  readonly score: number
-  /** The share of the query that the listing covers, weighted by rarity. */
-  readonly coverage: number
 }
 
 /** The index of `lexical`, which `hybrid` uses too. */
@@ -211,128 +195,3 @@ export class LexicalIndex implements SearchIndex {
     board.touchedCount = kept
   }
 }
-
-interface ScanParts {
-  readonly words: readonly WeightedWord[]
-  readonly terms: readonly QueryTerm[]
-  readonly board: Scoreboard
-  readonly postings: PostingLists
-  readonly listings: readonly (Listing | undefined)[]
-}
-
-/** The scores of one query. */
-export class WordScan {
-  /** How many listings contain a word of the query. */
-  readonly total: number
-  readonly #scanned: ScanParts
-  readonly #wholeCover: number
-
-  constructor(scanned: ScanParts) {
-    this.#scanned = scanned
-    this.total = scanned.board.touchedCount
-    this.#wholeCover = scanned.terms.reduce((sum, { cover }) => sum + cover, 0)
-  }
-
-  /** The listings with the highest scores, best first; ties by trust, then by name. */
-  best(limit: number): WordMatch[] {
-    const { board, listings } = this.#scanned
-    const { touched, touchedCount, scores, covers } = board
-    const share = COVERAGE / this.#wholeCover
-    const best: WordMatch[] = []
-    let leastScore = 0
-    for (let at = 0; at < touchedCount; at++) {
-      const number = touched[at] as number
-      // As in `score`, for listings that are known to be touched.
-      const about = (scores[number] as number) * (1 - COVERAGE + share * (covers[number] as number))
-      if (about < leastScore) continue
-      const score = this.score(number)
-      if (score < leastScore) continue
-      const listing = listings[number]
-      if (listing === undefined) continue
-      insert(best, { listing, number, score, coverage: this.coverage(number) }, limit)
-      if (best.length === limit) leastScore = (best[limit - 1]?.score ?? 0) * ALMOST
-    }
-    return best
-  }
-
-  /** The score of a listing; 0 if it contains no word of the query. */
-  score(number: number): number {
-    const { board } = this.#scanned
-    if (!board.isTouched(number)) return 0
-    return (board.scores[number] as number) * (1 - COVERAGE + COVERAGE * this.coverage(number))
-  }
-
-  coverage(number: number): number {
-    const { board } = this.#scanned
-    return board.isTouched(number) ? (board.covers[number] as number) / this.#wholeCover : 0
-  }
-
-  /** For each match, the words it contains and in which fields. */
-  reasonsOf(matches: readonly { readonly number: number }[]): string[][] {
-    const { board, terms, postings, words } = this.#scanned
-    const fields = board.fieldsOf(
-      terms,
-      matches.map(({ number }) => number),
-      postings,
-    )
-    return matches.map((_, place) => {
-      const reasons: string[] = []
-      for (let at = 0; at < terms.length; at++) {
-        const held = fields[at]?.[place] ?? 0
-        if (held > 0) reasons.push(`${quoted(words[terms[at]?.written[0] ?? 0])} in ${FIELD_LABELS[held]}`)
-      }
-      return reasons
-    })
-  }
-
-  /** Words that no accepted listing contains, as written. */
-  unmatchedWords(): string[] {
-    const { board, terms, postings, words } = this.#scanned
-    return unmatchedAmong(words, terms, (term) => board.isHeld(term, postings))
-  }
-}
-
-/** The words of which no term is held, as written. */
-function unmatchedAmong(
-  words: readonly WeightedWord[],
-  terms: readonly QueryTerm[],
-  isHeld: (term: QueryTerm) => boolean,
-): string[] {
-  const held = terms.filter(isHeld)
-  if (held.length === terms.length) return []
-  const matched = new Set(held.flatMap((term) => term.written))
-  const read = new Set(terms.flatMap((term) => term.written))
-  const unmatched = words.filter((_, place) => read.has(place) && !matched.has(place))
-  return [...new Set(unmatched.filter(({ isAdded }) => !isAdded).map(({ text, written }) => written ?? text))]
-}
-
-function quoted(word: WeightedWord | undefined): string {
-  if (word?.written === undefined) return `"${word?.text}"`
-  return `"${word.written}" ("${word.text}")`
-}
-
-function insert(best: WordMatch[], match: WordMatch, limit: number): void {
-  let low = 0
-  let high = best.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (isBefore(match, best[middle])) high = middle
-    else low = middle + 1
-  }
-  if (low >= limit) return
-  best.splice(low, 0, match)
-  if (best.length > limit) best.pop()
-}
-
-function isBefore(a: WordMatch, b: WordMatch | undefined): boolean {
-  if (b === undefined || a.score !== b.score) return b === undefined || a.score > b.score
-  if (a.listing.trust !== b.listing.trust) return a.listing.trust > b.listing.trust
-  return compareNames(a.listing.name, b.listing.name) < 0
-}
-
-/** Field names for reasons, indexed by field bits. */
-const FIELD_LABELS: readonly string[] = Array.from({ length: 1 << FIELDS.length }, (_, fields) =>
-  FIELDS.filter((_, at) => (fields & (1 << at)) !== 0)
-    .map(({ label }) => label)
-    .join(', '),
-)

@@ -1,7 +1,7 @@
 import { sourceKey } from '../names.ts'
-import type { Listing } from '../tool.ts'
-import type { CloneFolding } from './clones.ts'
-import { FIRST_PLACES, FirstPlaces, fitOf, type SourceLedger } from './first-places.ts'
+import type { Listing, ToolSource } from '../tool.ts'
+import { NearDuplicates } from './clones.ts'
+import { FIRST_PLACES, FirstPlaces, fitOf, isApprovedSource } from './first-places.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Accepts, Query } from './query/query.ts'
 import type { Ranked, Ranking, SearchIndex, SearchMemory } from './searcher.ts'
@@ -57,11 +57,9 @@ export interface RankedMatches {
 /** Ranks one query: exact names first, clones folded, the first places shared between sources. */
 export class RankedSearch {
   readonly #options: RankedSearchOptions
-  readonly #places: FirstPlaces
 
   constructor(options: RankedSearchOptions) {
     this.#options = options
-    this.#places = new FirstPlaces(options.query, options.exact, options.sources)
   }
 
   /** The first `count` matches. */
@@ -92,15 +90,16 @@ export class RankedSearch {
 
   /** Shares the first places if a source has more than its share. */
   async #shared(kept: readonly Ranked[], ranking: Ranking): Promise<readonly Ranked[]> {
-    const { order, sources } = this.#options
+    const { order, sources, query, exact } = this.#options
     if (order === 'fixed' || sources.size === 1) return kept
-    const crowding = this.#places.crowding(kept)
-    if (!this.#places.canBeShared(kept, crowding)) return kept
+    const places = new FirstPlaces(query, exact, sources)
+    const crowding = places.crowding(kept)
+    if (!places.canBeShared(kept, crowding)) return kept
     const candidates = this.#withExactFirst(ranking.matches.slice(0, SHARED_MATCHES), ranking)
     const pool = this.#pick(candidates, SHARED_MATCHES).kept
     const { matches, isSure } = await this.#othersThan(crowding, pool, ranking)
     const alone = new Map(isSure ? matches.map((match) => [match.listing, fitOf(match)]) : [])
-    const first = this.#places.share([...pool, ...unranked(matches, pool)], alone)
+    const first = places.share([...pool, ...unranked(matches, pool)], alone)
     const placed = new Set(first.map(({ listing }) => listing))
     return [...first, ...kept.filter(({ listing }) => !placed.has(listing))]
   }
@@ -203,4 +202,105 @@ function unranked(others: readonly Ranked[], ranked: readonly Ranked[]): Ranked[
 /** The server of a listing, if it is one of these sources. Only servers are limited. */
 function crowdingServer({ source }: Listing, crowding: ReadonlySet<string>): string | undefined {
   return source.kind === 'mcp' && crowding.has(sourceKey(source)) ? source.server : undefined
+}
+
+/**
+ * Decides which of two clones is shown: the one from the more trusted source, then the one whose source came first.
+ * Copying another source's tool gains no second position.
+ */
+export class CloneFolding {
+  readonly #sources: SourceLedger
+  /** Most searches compare no tools of different sources. */
+  #duplicates: NearDuplicates | undefined
+
+  constructor(sources: SourceLedger) {
+    this.#sources = sources
+  }
+
+  /** Whether `other` replaces `listing`. False if the query names the source of `listing`. */
+  isFolded(listing: Listing, other: Listing, query: Query): boolean {
+    if (listing === other) return false
+    const isSenior =
+      other.trust === listing.trust
+        ? this.#sources.isSenior(other.source, listing.source)
+        : other.trust > listing.trust
+    if (!isSenior) return false
+    this.#duplicates ??= new NearDuplicates()
+    return this.#duplicates.repeats(listing, other) && !isNamed(listing, other, query)
+  }
+}
+
+/** Whether the query contains a word of the listing's source that the other's source lacks. */
+function isNamed(listing: Listing, other: Listing, query: Query): boolean {
+  const shared = new Set(wordsOf(sourceKey(other.source)))
+  const distinctive = wordsOf(sourceKey(listing.source)).filter((word) => !shared.has(word))
+  if (distinctive.length === 0) return false
+  const asked = new Set(query.words.flatMap(wordsOf))
+  return distinctive.some((word) => asked.has(word))
+}
+
+/** Records when each source was first seen and how many tools it has. */
+export class SourceLedger {
+  /** By kind and name, since a search asks thousands of times: a source key would be made each time. */
+  readonly #sources: Readonly<Record<ToolSource['kind'], Map<string, KnownSource>>> = {
+    builtin: new Map(),
+    plugin: new Map(),
+    mcp: new Map(),
+  }
+  #seen = 0
+  #approved = 0
+
+  /** Records a source's listings before and after a change. A source that is removed and returns counts as new. */
+  record(before: readonly Listing[], after: readonly Listing[]): void {
+    for (const { source } of after) this.#count(source, 1)
+    for (const { source } of before) this.#count(source, -1)
+    this.#approved += after.filter(isApprovedSource).length - before.filter(isApprovedSource).length
+  }
+
+  /** Whether any listing is from an approved source. */
+  get hasApproved(): boolean {
+    return this.#approved > 0
+  }
+
+  /** The number of sources. */
+  get size(): number {
+    const { builtin, plugin, mcp } = this.#sources
+    return builtin.size + plugin.size + mcp.size
+  }
+
+  toolsOf(source: ToolSource): number {
+    return this.#find(source)?.tools ?? 0
+  }
+
+  /** Whether a source was seen before another. */
+  isSenior(source: ToolSource, other: ToolSource): boolean {
+    return this.#since(source) < this.#since(other)
+  }
+
+  #since(source: ToolSource): number {
+    return this.#find(source)?.since ?? Number.POSITIVE_INFINITY
+  }
+
+  #find(source: ToolSource): KnownSource | undefined {
+    return this.#sources[source.kind].get(nameOf(source))
+  }
+
+  #count(source: ToolSource, change: 1 | -1): void {
+    const sources = this.#sources[source.kind]
+    const name = nameOf(source)
+    const known = sources.get(name)
+    if (known === undefined) sources.set(name, { since: this.#seen++, tools: change })
+    else if (known.tools + change === 0) sources.delete(name)
+    else known.tools += change
+  }
+}
+
+interface KnownSource {
+  readonly since: number
+  tools: number
+}
+
+function nameOf(source: ToolSource): string {
+  if (source.kind === 'mcp') return source.server
+  return source.kind === 'plugin' ? source.plugin : ''
 }

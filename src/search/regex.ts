@@ -1,4 +1,5 @@
-import { compilePattern, WorkBudget } from '../bounded-pattern.ts'
+import { compilePattern } from '../bounded-pattern.ts'
+import { WorkBudget } from '../time.ts'
 import type { Listing } from '../tool.ts'
 import type { Query } from './query/query.ts'
 import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'

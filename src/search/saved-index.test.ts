@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
-import type { ListingGroups } from '../registry/catalogue.ts'
+import type { ListingGroups } from '../registry/snapshot.ts'
 import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { hybrid } from './hybrid.ts'

@@ -3,7 +3,7 @@ import { lexical } from './lexical.ts'
 import { regex } from './regex.ts'
 import type { Searcher } from './searcher.ts'
 import { searcherContract } from './searcher-contract.ts'
-import { SEARCHERS } from './searchers.ts'
+import { SEARCHERS } from './tool-finder.ts'
 import { weighted } from './weighted.ts'
 
 describe.each([weighted, regex, lexical])('%o keeps the contract of searchers', (makeSearcher) => {

@@ -1,19 +1,18 @@
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import type { Catalogue, Snapshot } from '../registry/catalogue.ts'
+import type { Catalogue } from '../registry/catalogue.ts'
 import { closeNames } from '../registry/close-names.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
-import type { Availability, Viewpoint } from '../registry/view.ts'
-import { denialOf, type View } from '../registry/view.ts'
+import type { Snapshot } from '../registry/snapshot.ts'
+import type { Availability, View, Viewpoint } from '../registry/view.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import type { CatalogueSearch } from './catalogue-search.ts'
+import { LoadedIndex } from './loaded-index.ts'
 import { ExactNames } from './query/exact-names.ts'
 import type { SearchOptions, SearchResult } from './search-result.ts'
 import { acceptEvery, type Lift, type Searcher, type SearchMemory } from './searcher.ts'
-import { SEARCHERS, type SearcherName } from './searchers.ts'
 
 export interface ToolFinderOptions {
   readonly catalogue: Catalogue
@@ -120,7 +119,8 @@ export class ToolFinder {
       ...(memory === undefined ? {} : { memory: new SteadyMemory(memory, this.#options.emit) }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
       offset: clamp(options.offset, { min: 0, max: Number.MAX_SAFE_INTEGER, otherwise: 0 }),
-      searcher,
+      // The default is what `CatalogueSearch` ranks with anyway, without a wrapper that loads it.
+      ...(searcher === this.standard ? {} : { searcher }),
       accepts: audience.accepter(),
       isReady: ({ name }) => {
         const entry = snapshot.get(name)
@@ -187,7 +187,7 @@ export class ToolFinder {
 
   async #loadSearch(): Promise<CatalogueSearch> {
     const { CatalogueSearch } = await import('./catalogue-search.ts')
-    this.#search ??= new CatalogueSearch(this.standard, this.#names)
+    this.#search ??= new CatalogueSearch(undefined, this.#names)
     return this.#search
   }
 }
@@ -210,6 +210,28 @@ class SteadyMemory implements SearchMemory {
       return []
     }
   }
+}
+
+/** The searchers available by name, the default first. Those with an embedder are passed as objects. */
+export const SEARCHERS = {
+  lexical: () => loadedLater({ name: 'lexical' }, async () => (await import('./lexical.ts')).lexical()),
+  weighted: () =>
+    loadedLater({ name: 'weighted', order: 'fixed' }, async () => (await import('./weighted.ts')).weighted()),
+  regex: () =>
+    loadedLater({ name: 'regex', reads: 'pattern', order: 'fixed' }, async () =>
+      (await import('./regex.ts')).regex(),
+    ),
+} satisfies Record<string, () => Searcher>
+
+/** The searchers that `searcher` takes by name. */
+export type SearcherName = keyof typeof SEARCHERS
+
+/** A searcher that is loaded by its first search: a bundle for a browser can load it then. */
+function loadedLater(
+  { name, reads = 'words', order = 'fit' }: Pick<Searcher, 'name' | 'reads' | 'order'>,
+  load: () => Promise<Searcher>,
+): Searcher {
+  return { name, reads, order, open: () => new LoadedIndex(load) }
 }
 
 const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
@@ -246,30 +268,6 @@ export interface Audience {
   permitsServer(server: string): boolean
   /** Returns the filter for the current catalogue. Call it after waiting for servers. */
   accepter(): (listing: Listing) => boolean
-}
-
-/** Searches with a policy and without a session. */
-export class PolicyAudience implements Audience {
-  readonly #catalogue: Catalogue
-  readonly #policy: CompiledPolicy
-
-  constructor(catalogue: Catalogue, policy: CompiledPolicy) {
-    this.#catalogue = catalogue
-    this.#policy = policy
-  }
-
-  permitsServer(server: string): boolean {
-    return this.#policy.permitsServer(server)
-  }
-
-  accepter(): (listing: Listing) => boolean {
-    const snapshot = this.#catalogue.snapshot()
-    if (this.#policy.isOpen && snapshot.quarantined.size === 0) return acceptEvery
-    return ({ name }) => {
-      const entry = snapshot.get(name)
-      return entry !== undefined && denialOf(entry, snapshot, this.#policy) === undefined
-    }
-  }
 }
 
 /** Searches from a session's point of view: every tool it may use, only deferred ones, or only shown ones. */

@@ -1,5 +1,5 @@
 import { isRecord } from '../json.ts'
-import { maskSecrets } from './mask-secrets.ts'
+import { maskSecrets } from './mask.ts'
 
 const MASK = '***'
 

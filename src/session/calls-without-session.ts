@@ -2,12 +2,14 @@ import type { CallScope, CallTarget } from '../call/call-scope.ts'
 import type { Spill } from '../call/spill.ts'
 import { readResult } from '../meta-tools/read-result.ts'
 import { metaToolEntry } from '../meta-tools/session-meta-tools.ts'
-import type { Snapshot } from '../registry/catalogue.ts'
+import type { Catalogue } from '../registry/catalogue.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
+import type { Snapshot } from '../registry/snapshot.ts'
 import { denialOf } from '../registry/view.ts'
-import type { ToolFinder } from '../search/tool-finder.ts'
-import type { Tool, ToolCall } from '../tool.ts'
+import { acceptEvery } from '../search/searcher.ts'
+import type { Audience, ToolFinder } from '../search/tool-finder.ts'
+import type { Listing, Tool, ToolCall } from '../tool.ts'
 
 export interface CallsWithoutSessionOptions {
   readonly snapshot: Snapshot
@@ -62,5 +64,29 @@ export class CallsWithoutSession implements CallScope {
 
   untrustedServers({ entry }: CallTarget): readonly string[] {
     return entry.untrustedServer === undefined ? [] : [entry.untrustedServer]
+  }
+}
+
+/** Searches with a policy and without a session. */
+export class PolicyAudience implements Audience {
+  readonly #catalogue: Catalogue
+  readonly #policy: CompiledPolicy
+
+  constructor(catalogue: Catalogue, policy: CompiledPolicy) {
+    this.#catalogue = catalogue
+    this.#policy = policy
+  }
+
+  permitsServer(server: string): boolean {
+    return this.#policy.permitsServer(server)
+  }
+
+  accepter(): (listing: Listing) => boolean {
+    const snapshot = this.#catalogue.snapshot()
+    if (this.#policy.isOpen && snapshot.quarantined.size === 0) return acceptEvery
+    return ({ name }) => {
+      const entry = snapshot.get(name)
+      return entry !== undefined && denialOf(entry, snapshot, this.#policy) === undefined
+    }
   }
 }

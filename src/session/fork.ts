@@ -1,4 +1,6 @@
+import type { CallHooks } from '../call/call-scope.ts'
 import { checkOptions, type OptionRules, textList, trueOrFalse, wholeNumber } from '../check-options.ts'
+import type { Meter } from '../usage.ts'
 import type { Activations } from './activations.ts'
 import type { SessionServices } from './session-services.ts'
 import { aDialect, type SessionDialect, type SessionSettings } from './settings.ts'
@@ -45,4 +47,18 @@ export function forkActivations(
     const entry = view.snapshot.get(name)
     return entry === undefined || view.denial(entry) === undefined
   })
+}
+
+/** What a session inherits from the calls during which it is forked. */
+export interface Inherited {
+  readonly hooks: readonly CallHooks[]
+  readonly meters: readonly Meter[]
+}
+
+/** What a child inherits from all of these, each once. */
+export function inheritedFrom(all: readonly Inherited[]): Inherited {
+  return {
+    hooks: [...new Set(all.flatMap(({ hooks }) => hooks))],
+    meters: [...new Set(all.flatMap(({ meters }) => meters))],
+  }
 }

@@ -1,7 +1,7 @@
 import type { CallScope } from '../call/call-scope.ts'
 import { describeError } from '../errors.ts'
 import { canonicalJson, hashText } from '../json.ts'
-import { type DeferredResult, withVisible } from '../meta-tools/search-session.ts'
+import type { DeferredResult } from '../meta-tools/search-session.ts'
 import { isMetaToolName } from '../meta-tools/session-meta-tools.ts'
 import { sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
@@ -243,6 +243,25 @@ export class SessionSearch implements HintSource {
   #current(): readonly Searched[] {
     const now = this.#options.services.now()
     return this.#recent.filter(({ at }) => now - at < RECENT_MS)
+  }
+}
+
+/** What a search among the deferred found, with what the surface shows anyway. */
+function withVisible(
+  { missing, unmatchedTerms, ...found }: Omit<DeferredResult, 'alreadyVisible'>,
+  shown: SearchResult,
+): DeferredResult {
+  // What only one of the two searches misses, the other has found.
+  const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
+  const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
+  const best = Math.max(0, ...found.matches.map(({ score }) => score))
+  // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
+  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
+  return {
+    ...found,
+    ...(stillMissing?.length ? { missing: stillMissing } : {}),
+    ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
+    alreadyVisible: fitting.map(({ name }) => name),
   }
 }
 

@@ -1,15 +1,16 @@
+import { contextWith, hooksOf } from '../call/call-runner.ts'
 import type { CallContext } from '../call/call-scope.ts'
 import { checkOptions } from '../check-options.ts'
 import type { EventBody, Listener } from '../events.ts'
-import { type ActivationReport, SearchLimit } from '../meta-tools/search-session.ts'
+import type { ActivationReport } from '../meta-tools/search-session.ts'
+import { SearchLimit } from '../meta-tools/session-meta-tools.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
-import { Batches } from './batches.ts'
 import { Checkout } from './checkout.ts'
 import { describeContext } from './describe-context.ts'
 import { FirstRequest } from './first-request.ts'
-import { type ForkOptions, forkActivations, forkSettings } from './fork.ts'
+import { type ForkOptions, forkActivations, forkSettings, type Inherited, inheritedFrom } from './fork.ts'
 import { type HostToolOf, type MessageOf, ModelTurn, type TurnRequestOptions } from './model-turn.ts'
 import { SavedFirstRequest } from './saved-first-request.ts'
 import { settingsId } from './sent-request.ts'
@@ -19,9 +20,8 @@ import { SessionViewpoint } from './session-viewpoint.ts'
 import { listOf, type SessionDialect, type SessionSettings } from './settings.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, statsOf } from './stats.ts'
-import type { Surface } from './surface.ts'
-import type { Turn } from './turn.ts'
-import { Turns } from './turns.ts'
+import { type Surface, surfaceTokens } from './surface.ts'
+import { Turn, type TurnOptions } from './turn.ts'
 
 /** One conversation's activations, and the surface of each of its turns. Opened by `registry.openSession()`. */
 export class Session<Dialect extends SessionDialect = SessionDialect> {
@@ -35,10 +35,16 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly #viewpoint: SessionViewpoint
   readonly #checkout: Checkout
   readonly #searches: SessionSearch
-  readonly #turns: Turns
   readonly #savedFirst: SavedFirstRequest | undefined
   readonly #searchLimit: SearchLimit
-  readonly #batches: Batches
+  readonly #turnOptions: TurnOptions
+  #turn: Turn | undefined
+  #surface: Surface | undefined
+  /** By name: the changed definition that was reported last. */
+  readonly #reportedChanges = new Map<string, string>()
+  /** What forks inherit: from this session's parent, and from each batch of calls under way. */
+  readonly #inherited: Inherited
+  readonly #batches = new Set<Inherited>()
   readonly #underWay = new Set<Promise<unknown>>()
   #forks = 0
 
@@ -50,7 +56,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.settings = settings
     this.meters = meters
     this.#services = services
-    this.#batches = new Batches(id, { hooks, meters })
+    this.#inherited = { hooks, meters }
     const parent = parentId === undefined ? {} : { parentId }
     this.emit({ type: 'session-opened', restored: activations.length, ...parent })
     const { policy, allowlists, dialect } = settings
@@ -64,12 +70,12 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const searchLimit = parameters.searchLimit ?? new SearchLimit(settings.searchesPerMinute, now)
     // Decided once: a meta-tool that turns up later would disturb the prompt cache of a running conversation.
     const servers = viewpoint.current().deferred.size === 0 ? finder.servers : undefined
-    const turn = { sessionId: id, settings, viewpoint, checkout, searches, services, searchLimit, servers }
     this.#viewpoint = viewpoint
     this.#checkout = checkout
     this.#searches = searches
     this.#searchLimit = searchLimit
-    this.#turns = new Turns(turn)
+    const scope = { settings, viewpoint, checkout, searches, services, searchLimit, servers }
+    this.#turnOptions = { sessionId: id, ...scope }
     if (replacesSaved) {
       this.#savedFirst?.replaceSaved()
       checkout.replaceSaved()
@@ -114,7 +120,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    * to the request, where its provider limits their number.
    */
   surface(hostTools = 0): Surface {
-    const surface = this.#turns.surface(hostTools)
+    this.#viewpoint.leaveRoom(hostTools)
+    const surface = this.currentTurn().surface(this.#surface)
+    this.#surface = surface
+    if (this.#services.events.hasListeners) {
+      const { deferredCount, fingerprint, tools } = surface
+      const cost = { tools: tools.length, tokens: surfaceTokens(surface) }
+      this.emit({ type: 'surfaced', ...cost, deferredCount, fingerprint })
+    }
     if (this.#savedFirst?.isDue) void this.#track(this.#savedFirst.save())
     return surface
   }
@@ -124,7 +137,9 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
    * meanwhile, and what a search found there is declared in the newest surface only.
    */
   surfaceAfter(before: Surface): Surface {
-    return this.#turns.surfaceAfter(before)
+    if (before.deferredTools === undefined) return before
+    const now = this.currentTurn().surface(before)
+    return now.strategy === before.strategy ? now : before
   }
 
   /** Finds tools this session may use. Activates nothing. Rejects with `config-invalid` for an unknown option. */
@@ -135,7 +150,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /** Checks tools out, best first. Names that are unknown, denied or unavailable come back as `missing`. */
   async activate(names: readonly string[]): Promise<ActivationReport> {
-    return this.#track(this.#turns.current.activate(listOf(names, 'activate')))
+    return this.#track(this.currentTurn().activate(listOf(names, 'activate')))
   }
 
   /** Gives tools back; returns the names that were active. */
@@ -148,7 +163,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   /** Checks tools out permanently: outside the cap, never evicted. */
   async preload(names: string | readonly string[]): Promise<ActivationReport> {
     const wanted = listOf(typeof names === 'string' ? [names] : names, 'preload')
-    const { candidates, visible, missing } = this.#turns.current.sort(wanted)
+    const { candidates, visible, missing } = this.currentTurn().sort(wanted)
     this.#checkout.preload(candidates)
     await this.#track(this.#checkout.save())
     return { activated: [...visible, ...candidates.map(({ name }) => name)], evicted: [], missing }
@@ -175,7 +190,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /** The tools behind the search: permitted, deferred and not active. */
   deferred(): readonly Listing[] {
-    const { view } = this.#turns.current
+    const { view } = this.currentTurn()
     const waiting = [...view.deferred.values()].filter(({ name }) => !this.#checkout.has(name))
     return waiting.map(({ listing }) => listing)
   }
@@ -191,14 +206,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       parentId: this.id,
       settings,
       activations: forkActivations(this.#checkout.state, options, settings, this.#services),
-      ...this.#batches.inherited,
+      ...inheritedFrom([this.#inherited, ...this.#batches]),
       searchLimit: this.#searchLimit,
     })
   }
 
   /** What this session costs, as text: `MCP active: N/cap (a, b, c)`, tokens per source, tokens saved. */
   context(): string {
-    const turn = this.#turns.current
+    const turn = this.currentTurn()
     return describeContext(turn.surfaceParts(), {
       sent: this.#viewpoint.first?.surface.tools,
       activations: this.#checkout.state,
@@ -210,7 +225,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /** Counts of the tools this session may use. */
   stats(): Stats {
-    const { view } = this.#turns.current
+    const { view } = this.currentTurn()
     const names = [...view.shown.map(({ name }) => name), ...view.deferred.keys()].sort()
     const active = this.#checkout.state.filter(({ name }) => view.deferred.has(name))
     const { toolThreshold } = this.settings
@@ -219,7 +234,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /** A paragraph for the system prompt; `''` when nothing is deferred. It changes with the catalogue, not on activation. */
   promptNote(): string {
-    return this.#turns.current.promptNote
+    return this.currentTurn().promptNote
   }
 
   /** Returns what `openSession({ state })` needs to continue later. */
@@ -236,13 +251,21 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   /** Returns the tool and arguments that a call reaches: what goes through `call_tool` is a call of the tool named there. */
   reached(call: ToolCall): ToolCall {
-    const target = this.#turns.current.resolve(call)
+    const target = this.currentTurn().resolve(call)
     return target ? { toolCallId: call.toolCallId, name: target.entry.name, args: target.args ?? {} } : call
   }
 
-  /** The turn as it is now: the view, the meta-tools, what a call resolves to. For those who explain a session. */
+  /**
+   * The turn as it is now: the view, the meta-tools, what a call resolves to. The same object until the catalogue or the
+   * first request changes.
+   */
   currentTurn(): Turn {
-    return this.#turns.current
+    if (this.#turn?.isCurrent) return this.#turn
+    const turn = new Turn(this.#turnOptions)
+    this.#turn = turn
+    this.#checkout.fit()
+    this.#reportChanges(turn)
+    return turn
   }
 
   /** Waits for running calls and saves. Throws `store-unavailable` when the state cannot be saved. */
@@ -269,19 +292,32 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
 
   async #execute(
     calls: readonly ToolCall[],
-    context: Omit<Partial<CallContext>, 'sessionId'>,
+    given: Omit<Partial<CallContext>, 'sessionId'>,
   ): Promise<CallResult[]> {
-    const batch = this.#batches.begin(context)
+    const context = contextWith(given, this.id, this.#inherited.hooks)
+    // A context that the runner rejects may contain anything here.
+    const meters = Array.isArray(context?.meters) ? context.meters : []
+    const batch = { hooks: hooksOf(context?.hooks), meters }
+    this.#batches.add(batch)
     const endUses = this.#checkout.beginBatch()
-    const turn = this.#turns.current
+    const turn = this.currentTurn()
     try {
-      const results = await this.#services.runner.execute(calls, batch.context, turn)
-      if (!batch.context?.dryRun) void this.#track(this.#searches.called(calls, results, turn))
+      const results = await this.#services.runner.execute(calls, context, turn)
+      if (!context?.dryRun) void this.#track(this.#searches.called(calls, results, turn))
       return this.#viewpoint.first?.warn(results) ?? results
     } finally {
-      batch.end()
+      this.#batches.delete(batch)
       endUses()
       await Promise.all([this.#checkout.save(), this.#savedFirst?.save()])
+    }
+  }
+
+  /** A tool that was checked out with another definition is reported, once for each definition. */
+  #reportChanges(turn: Turn): void {
+    for (const { name, fingerprint } of turn.changedTools()) {
+      if (this.#reportedChanges.get(name) === fingerprint) continue
+      this.#reportedChanges.set(name, fingerprint)
+      this.emit({ type: 'definition-changed', name })
     }
   }
 

@@ -4,11 +4,10 @@ import { dispatchedCall } from '../meta-tools/call-tool.ts'
 import type {
   ActivationReport,
   DeferredResult,
-  SearchLimit,
   SearchSession,
   ServerChanges,
 } from '../meta-tools/search-session.ts'
-import { promptNote, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
+import { promptNote, type SearchLimit, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'

@@ -245,7 +245,11 @@ describe('servers over HTTP', () => {
     }
     const oauth = { store, redirectUrl: REDIRECT, authorize: refusing }
     const [status] = await connect({ url: `${url}/mcp` }, { oauth }).ready()
-    expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining(reason) })
+    expect(status).toMatchObject({
+      state: 'failed',
+      reason: expect.stringContaining(reason),
+      needs: 'sign-in',
+    })
     expect(kept.length).toBeGreaterThan(0)
     expect(kept.every((authorization) => !JSON.stringify(authorization).includes('"tokens"'))).toBe(true)
     expect(registry.size).toBe(0)

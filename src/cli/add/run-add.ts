@@ -40,7 +40,7 @@ export async function runAdd(
   }
   requireValid(name, server)
   file.add([[name, server]])
-  const exitCode = await finishEdit(terminal, [file], flags, `added ${name}`)
+  const exitCode = await finishEdit(terminal, [file], flags, { outcome: `added ${name}`, place: 'to' })
   if (!flags.dryRun && !flags.json && (await needsApproval(terminal, name, flags)))
     terminal.say(`there is a lockfile: approve the server with "toolcrib approve ${shellWord(name)}"`)
   return exitCode

@@ -8,26 +8,26 @@ export function callCommand(terminal: Terminal): Command {
   return withRegistryFlags(withServerFlags(new Command('call')))
     .description('Call a tool, through the same checks as a model’s call.')
     .argument('<tool>', 'files.read_file, or read_file when only one server has it')
-    .argument('[json]', 'the arguments as a JSON object; - reads them from stdin')
-    .option('--arg <key=value>', 'one argument; can be repeated', gather, [])
+    .argument('[args...]', 'key=value, or all of them as one JSON object; - reads that from stdin')
+    .option('--arg <key=value>', 'the same as key=value', gather, [])
     .option('--dry-run', 'check the call without running it')
     .option('--out <file>', 'write the result to a file: images and audio as bytes')
     .addHelpText('after', () => terminal.help(HELP))
-    .action(async (name: string, json: string | undefined, flags: CallFlags) => {
+    .action(async (name: string, args: readonly string[], flags: CallFlags) => {
       const { runCall } = await import('./run-call.ts')
-      terminal.exitCode = await runCall(terminal, name, json, flags)
+      terminal.exitCode = await runCall(terminal, name, args, flags)
     })
 }
 
 const HELP = `
 Examples:
   toolcrib call files.read_text_file '{"path": "README.md"}'
-  toolcrib call files.read_text_file --arg path=README.md --arg head=10
+  toolcrib call files.read_text_file path=README.md head=10
   echo '{"message": "hi"}' | toolcrib call echo -
-  toolcrib call github.create_issue --arg title=Bug --dry-run
+  toolcrib call github.create_issue title=Bug --dry-run
   toolcrib call browser.screenshot --out page.png
 
-A value of --arg is text where the tool's schema expects text, and JSON elsewhere.
+A value is text where the tool's schema expects text, and JSON elsewhere.
 The name is looked up among cached tools first, so that only the server that has it is started.
 --timeout limits the start of the server, and then the whole call. Without it, a call may take the server's timeout_ms, by \
 default one minute, and longer while it reports progress. A terminal shows the progress; Ctrl-C cancels the call.

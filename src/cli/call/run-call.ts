@@ -12,7 +12,7 @@ import type { FoundConfig } from 'toolcrib/mcp'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, plainLines, toolName } from '../text.ts'
-import { type ReadyRegistry, withRegistry } from '../with-registry.ts'
+import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
 import { type CallProgress, callProgress } from './call-progress.ts'
 import { writeOut } from './write-out.ts'
 
@@ -26,20 +26,23 @@ export interface CallFlags extends ServerFlags, RegistryFlags {
 export async function runCall(
   terminal: Terminal,
   name: string,
-  json: string | undefined,
+  args: readonly string[],
   flags: CallFlags,
 ): Promise<number> {
+  const { json, pairs } = splitArguments(args, flags.arg)
   const given = await readArguments(terminal, json)
-  const pairs = flags.arg.map(readPair)
   const progress = callProgress(name, { stream: terminal.errors })
   const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
   const call = (ready: ReadyRegistry) => callOnce(terminal, ready, { name, given, pairs, flags, progress })
   const unasked = new Set<string>()
+  // Another server may have a tool of the same name, so a name without a server waits for what else is cached.
+  const lingerMs = /\.|__/.test(name) ? 0 : OTHERS_MS
   // What is cached is enough to find the tool, so that only its server has to run.
+  const found = await findWithFlags(terminal, flags)
   const exitCode = await withRegistry(
     terminal,
     flags,
-    { servers: serversOf(name), isEnough, lingerMs: 0, remembered: true, onEvent: progress.note },
+    { found, servers: serversOf(name), isEnough, lingerMs, remembered: true, onEvent: progress.note },
     async (ready) => {
       for (const { server, state } of ready.statuses) {
         // A server that failed a moment ago is tried again when it is wanted by name.
@@ -51,7 +54,9 @@ export async function runCall(
   )
   if (exitCode !== undefined) return exitCode
   const servers = (server: string) => unasked.has(server)
-  return withRegistry(terminal, flags, { servers, isEnough, lingerMs: 0, onEvent: progress.note }, call)
+  // Its warnings have been shown.
+  const options = { found: { ...found, warnings: [] }, servers, isEnough, lingerMs, onEvent: progress.note }
+  return withRegistry(terminal, flags, options, call)
 }
 
 interface OneCall {
@@ -93,6 +98,21 @@ async function callOnce(
 /** People can scroll, so nothing is trimmed for them. */
 const ENOUGH = 100_000_000
 
+/** How long servers have to say that they have a tool of the same name. */
+const OTHERS_MS = 500
+
+/** What is written as `key=value`, and the one argument that is not. Throws `config-invalid` for a second one. */
+function splitArguments(
+  args: readonly string[],
+  flags: readonly string[],
+): { readonly json: string | undefined; readonly pairs: [string, string][] } {
+  const isPair = (arg: string) => /^[\w.-]+=/.test(arg)
+  const [json, second] = args.filter((arg) => !isPair(arg))
+  if (second !== undefined)
+    throw new ToolcribError('config-invalid', `"${second}" is one argument too many; ${FORM}`)
+  return { json, pairs: [...args.filter(isPair), ...flags].map(readPair) }
+}
+
 async function readArguments(
   { input }: Terminal,
   json: string | undefined,
@@ -111,7 +131,7 @@ async function readArguments(
   throw new ToolcribError('config-invalid', `the arguments must be a JSON object; ${FORM}`)
 }
 
-const FORM = `write them as '{"key": "value"}', or as --arg key=value`
+const FORM = `write them as key=value, or as '{"key": "value"}'`
 
 function readPair(pair: string): [key: string, value: string] {
   const at = pair.indexOf('=')
@@ -201,7 +221,8 @@ function withNextStep(
   if (unknown !== undefined) return explained(unknown)
   if (result.code === 'timeout') return explained(`${result.error}\nincrease the limit with --timeout <ms>`)
   if (result.code !== 'input_invalid' || tool?.mcpServer === undefined) return answer
-  return explained(`${result.error}\nsee its schema with "toolcrib list ${tool.mcpServer} --schema"`)
+  const named = result.error.replaceAll(tool.name, toolName(tool.name, tool.mcpServer))
+  return explained(`${named}\nsee its schema with "toolcrib list ${tool.mcpServer} --schema"`)
 }
 
 function describeUnknown(name: string, registry: ToolRegistry, statuses: readonly ServerStatus[]): string {

@@ -4,7 +4,9 @@ import type { CallResult, Session } from 'toolcrib'
 import { type AgentEvent, type AgentResult, agentTool, Ledger, type Prices } from 'toolcrib/agent'
 import { loadAgents } from 'toolcrib/agent-files'
 import { configDirectory } from 'toolcrib/mcp'
+import { mendServer } from '../mend-server.ts'
 import type { SignalSource, Terminal } from '../terminal.ts'
+import { wrap } from '../text.ts'
 import { approval } from './approval.ts'
 import { type ChatTools, openChatTools, type ToolSources } from './chat-tools.ts'
 import { chooseModel, type Environment, type ModelChoice } from './choose-model.ts'
@@ -62,7 +64,8 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
   try {
     session = await tools.registry.openSession({ dialect: model.dialect })
     const write = (text: string) => void terminal.output.write(options.json ? '' : text)
-    const printer = new EventPrinter(write, session.id)
+    const width = terminal.output.isTTY ? terminal.width : undefined
+    const printer = new EventPrinter(write, session.id, width)
     const refused: RefusedCall[] = []
     const shared = {
       ledger: new Ledger({
@@ -96,14 +99,14 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
       ...(system === undefined ? {} : { system }),
     })
 
-    await connect(tools, write)
+    await connect(tools, (line) => write(`${terminal.fit(line)}\n`))
     if (options.prompt !== undefined) {
       const result = await turn.run((signal) => conversation.say(options.prompt ?? '', signal))
       printer.endLine()
       terminal.output.write(
         options.json
           ? `${JSON.stringify(toJson(result, refused), null, 2)}\n`
-          : terminal.hinted(describeStop(result)),
+          : terminal.fit(describeStop(result)),
       )
       return result.stop === 'done' ? 0 : 1
     }
@@ -152,12 +155,13 @@ async function talk(
     if (text === '') continue
     if (history !== undefined && lines.isInteractive) await keepLine(history, text)
     if (text.startsWith('/')) {
-      write(`${await runSlashCommand(text, conversation)}\n`)
+      const answer = await runSlashCommand(text, conversation)
+      write(`${terminal.output.isTTY ? wrap(answer, terminal.width) : answer}\n`)
       continue
     }
     const result = await turn.run((signal) => conversation.say(text, signal))
     printer.endLine()
-    write(terminal.hinted(describeStop(result)))
+    write(terminal.fit(describeStop(result)))
   }
 }
 
@@ -189,14 +193,18 @@ function interrupt({ output }: Terminal, turn: TurnControl, lines: LineReader | 
 }
 
 /** Waits up to ten seconds for the servers; tools of slower ones become available later. */
-async function connect({ servers, serverCount }: ChatTools, write: (text: string) => void): Promise<void> {
+async function connect({ servers, serverCount }: ChatTools, say: (line: string) => void): Promise<void> {
   if (serverCount === 0) return
-  write(pc.dim(`Connecting to ${serverCount} server${serverCount === 1 ? '' : 's'}…\n`))
-  for (const status of await servers.ready({ timeoutMs: 10_000 })) {
+  say(pc.dim(`Connecting to ${serverCount} server${serverCount === 1 ? '' : 's'}…`))
+  const statuses = await servers.ready({ timeoutMs: 10_000 })
+  for (const status of statuses) {
     if (status.state === 'failed')
-      write(pc.yellow(`! ${oneLine(status.server)}: ${oneLine(status.reason)}\n`))
-    if (status.state === 'connecting') write(pc.dim(`… ${oneLine(status.server)} is still connecting\n`))
+      say(
+        pc.yellow(`! ${oneLine(status.server)}: ${oneLine(mendServer(status.server, status.reason).fault)}`),
+      )
+    if (status.state === 'connecting') say(pc.dim(`… ${oneLine(status.server)} is still connecting`))
   }
+  if (statuses.some(({ state }) => state === 'failed')) say(pc.dim('  what to do: "toolcrib doctor"'))
 }
 
 /** The flags behind the limits of a run. */

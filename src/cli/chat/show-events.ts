@@ -1,17 +1,21 @@
 import pc from 'picocolors'
 import type { CallResult, ToolCall } from 'toolcrib'
 import type { AgentEvent } from 'toolcrib/agent'
+import { wrap } from '../text.ts'
 import { oneLine, printable } from './printable.ts'
 
 /** Prints a run as it happens: text as it streams, calls as they start and end, and failures. */
 export class EventPrinter {
   readonly #write: (text: string) => void
   readonly #rootId: string
+  readonly #width: number
   #isLineOpen = false
 
-  constructor(write: (text: string) => void, rootId: string) {
+  /** Lines about calls are wrapped to `width`; the model's own text is not. */
+  constructor(write: (text: string) => void, rootId: string, width = Number.POSITIVE_INFINITY) {
     this.#write = write
     this.#rootId = rootId
+    this.#width = width
   }
 
   show(event: AgentEvent): void {
@@ -54,7 +58,7 @@ export class EventPrinter {
 
   #line(text: string): void {
     this.endLine()
-    this.#write(`${text}\n`)
+    this.#write(`${wrap(text, this.#width)}\n`)
   }
 }
 

@@ -8,7 +8,7 @@ export function disableCommand(terminal: Terminal): Command {
     name: 'disable',
     description: 'Disable servers without removing them.',
     help: HELP,
-    edit: { verb: 'disabled', edit: (file, server) => file.setDisabled(server, true) },
+    edit: { verb: 'disabled', place: 'in', edit: (file, server) => file.setDisabled(server, true) },
   })
 }
 

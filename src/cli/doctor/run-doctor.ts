@@ -17,6 +17,7 @@ import { plural, shellWord } from '../text.ts'
 import {
   findWithFlags,
   hasLockfile,
+  longestWait,
   missingLockfile,
   type ReadyRegistry,
   withRegistry,
@@ -74,7 +75,8 @@ async function examine(terminal: Terminal, flags: DoctorFlags): Promise<Report> 
     const startFaults = await startFaultsOf(ready, terminal)
     const observed = await observeServers(ready, terminal)
     const changes = hasLockfile(ready) && ready.lockfile ? compareWithLock(ready.lockfile, observed) : []
-    return diagnose(ready, { countTokens, startFaults, changes })
+    const waitedMs = longestWait(ready.config.servers, flags)
+    return diagnose(ready, { countTokens, startFaults, changes, waitedMs })
   })
 }
 
@@ -155,13 +157,16 @@ interface Measures {
   /** Differences from the lockfile. */
   readonly changes: readonly LockChange[]
   readonly startFaults: ReadonlyMap<string, string>
+  /** How long servers had to start. */
+  readonly waitedMs: number
 }
 
-function diagnose(ready: ReadyRegistry, { countTokens, startFaults, changes }: Measures): Report {
+function diagnose(ready: ReadyRegistry, measures: Measures): Report {
+  const { startFaults, changes } = measures
   const { config, lockPath, servers, events, warnings } = ready
   const reports = ready.statuses.map((status) => {
     const fault = startFaults.get(status.server)
-    const report = serverReport(status.server, ready, countTokens)
+    const report = serverReport(status.server, ready, measures)
     return withoutRepeats(fault === undefined ? report : { ...report, warnings: [...report.warnings, fault] })
   })
   const findings = inOrder(servers.findings())
@@ -192,7 +197,7 @@ function withoutRepeats(report: ServerReport): ServerReport {
 function serverReport(
   server: string,
   { config, registry, servers, statuses, events }: ReadyRegistry,
-  countTokens: TokenCounter,
+  { countTokens, waitedMs }: Pick<Measures, 'countTokens' | 'waitedMs'>,
 ): ServerReport {
   const status = statuses.find((each) => each.server === server)
   const own = registry.listSchemas().filter(({ mcpServer }) => mcpServer === server)
@@ -204,7 +209,7 @@ function serverReport(
   })
   return {
     server,
-    ...conditionOf(status, config.servers[server]),
+    ...conditionOf(status, config.servers[server], waitedMs),
     ...(took === undefined ? {} : { connectMs: Math.round(took) }),
     tools: servers.tools(server)?.length ?? 0,
     tokens: definitionTokens(own, countTokens),
@@ -216,10 +221,11 @@ function serverReport(
 function conditionOf(
   status: ServerStatus | undefined,
   config: ServerConfig | undefined,
+  waitedMs: number,
 ): Pick<ServerReport, 'state' | 'reason' | 'step'> {
   const state = status?.state ?? 'cold'
   if (status === undefined || (state !== 'failed' && state !== 'connecting')) return { state }
-  const reason = status.state === 'failed' ? status.reason : 'it did not connect in time'
+  const reason = status.state === 'failed' ? status.reason : `it did not connect within ${waitedMs} ms`
   const { fault, step } = mendServer(status.server, reason, config)
   const isHanging = state === 'connecting' || fault.startsWith('it hangs')
   return { state: isHanging ? 'hanging' : state, reason: fault, step }

@@ -1,6 +1,7 @@
 import pc from 'picocolors'
 import type { Finding } from 'toolcrib/mcp'
-import { summarise } from '../show-changes.ts'
+import { alikeServers, isAlike } from '../alike-servers.ts'
+import { describeAlike, summarise } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, figure, plain, plural } from '../text.ts'
 import type { Report } from './run-doctor.ts'
@@ -30,12 +31,9 @@ export function showReport(terminal: Terminal, report: Report): void {
   const isPartial = servers.some(({ state }) => state !== 'ready')
   const extent = isPartial ? ' in the servers that responded' : ''
   if (findings.length > 0) section(terminal, 'Definitions')
-  const clones = findings.filter(({ kind, severity }) => kind === 'clone' && severity === 'low')
-  for (const finding of findings) if (!clones.includes(finding)) showFinding(terminal, finding)
-  for (const { pair, count } of clonePairs(clones))
-    terminal.say(
-      `  ${COLOURS.low('low   ')} ${pc.bold(pair.map(plain).join(' and '))} have ${plural(count, 'tool')} in common, word for word: is one of them enough?`,
-    )
+  for (const finding of findings) if (!isAlike(finding)) showFinding(terminal, finding)
+  for (const alike of alikeServers(findings))
+    terminal.say(`  ${COLOURS.low('low   ')} ${describeAlike(alike)}: is one of them enough?`)
   if (findings.length === 0 && servers.some(({ tools }) => tools > 0)) {
     section(terminal, 'Definitions')
     terminal.say(`  ${pc.green('✓')} nothing suspicious${extent}`)
@@ -53,19 +51,6 @@ export function showReport(terminal: Terminal, report: Report): void {
   section(terminal, 'Next')
   for (const step of report.nextSteps) terminal.say(`  → ${step}`)
   if (report.nextSteps.length === 0) terminal.say('  nothing to do')
-}
-
-/** How many tools each pair of servers has in common. */
-function clonePairs(
-  clones: readonly Finding[],
-): { readonly pair: readonly string[]; readonly count: number }[] {
-  const counts = new Map<string, number>()
-  for (const { server, message } of clones) {
-    const other = /of server "(.*)"$/.exec(message)?.[1] ?? '?'
-    const key = JSON.stringify([server, other].sort())
-    counts.set(key, (counts.get(key) ?? 0) + 1)
-  }
-  return [...counts].map(([key, count]) => ({ pair: JSON.parse(key), count }))
 }
 
 function markOf(state: string, reason: string | undefined): string {

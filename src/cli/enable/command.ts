@@ -8,7 +8,7 @@ export function enableCommand(terminal: Terminal): Command {
     name: 'enable',
     description: 'Enable servers that were disabled.',
     help: HELP,
-    edit: { verb: 'enabled', edit: (file, server) => file.setDisabled(server, false) },
+    edit: { verb: 'enabled', place: 'in', edit: (file, server) => file.setDisabled(server, false) },
   })
 }
 

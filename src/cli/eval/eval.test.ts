@@ -1,6 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { hybrid, lexical, weighted } from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -174,6 +176,22 @@ describe('evalCommand', () => {
 })
 
 describe('toolcrib eval', () => {
+  it.each([
+    [80, /^recall@1 +[\d.]+ % +[\d.]+ %/m],
+    [200, /^hybrid +[\d.]+ %/m],
+  ])('fits its table into %i columns', async (width, row) => {
+    const output = Object.assign(new PassThrough(), { isTTY: true, columns: width })
+    const tools = await file('t.jsonl', TOOLS)
+    const queries = await file('q.jsonl', [{ id: '1', query: 'weather', relevant: ['a'] }])
+    const { terminal } = fakeTerminal({ output })
+    await evalCommand(terminal).parseAsync(['--tools', tools, '--queries', queries, '--searcher', 'all'], {
+      from: 'user',
+    })
+    const shown = stripVTControlCharacters(String(output.read()))
+    expect(shown).toMatch(row)
+    for (const line of shown.split('\n')) expect(line.length).toBeLessThanOrEqual(width)
+  })
+
   it('compares two searchers query by query', async () => {
     const labelled = {
       tools: await file('t.jsonl', TOOLS),

@@ -1,6 +1,16 @@
 import { writeFile } from 'node:fs/promises'
+import { stripVTControlCharacters } from 'node:util'
 import pc from 'picocolors'
-import { hybrid, lexical, regex, type Searcher, semantic, ToolcribError, weighted } from 'toolcrib'
+import {
+  hybrid,
+  lexical,
+  regex,
+  type Searcher,
+  semantic,
+  ToolcribError,
+  type ToolSchema,
+  weighted,
+} from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
 import type { RefreshFlags, ServerFlags } from '../flags.ts'
 import { noteMissing, quarantinedTools } from '../missing-servers.ts'
@@ -76,7 +86,7 @@ export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<num
     showComparison(terminal, compare(first, second), measured, flags)
   else if (flags.json) terminal.printJson(reports.length === 1 ? reports[0] : reports)
   else {
-    terminal.print(table(reports))
+    terminal.print(table(reports, terminal.width))
     for (const report of reports) if (report.reliability) terminal.print(reliabilityTable(report))
   }
   return 0
@@ -88,16 +98,22 @@ function configuredTools(terminal: Terminal, flags: EvalFlags): Promise<EvalTool
     if (noteMissing(terminal, statuses, 'searched') !== 0)
       throw new ToolcribError('source-unavailable', 'there are no tools to search; pass a file with --tools')
     const held = new Set(quarantinedTools(registry))
-    return registry
-      .listSchemas()
-      .filter(({ name }) => !held.has(name))
-      .map(({ name, description, parameters, mcpServer }) => ({
-        id: name,
-        name: name.replace(`mcp__${mcpServer}__`, ''),
-        description,
-        inputSchema: parameters,
-        ...(mcpServer === undefined ? {} : { server: mcpServer }),
-      }))
+    const places = new Map(statuses.map(({ server }, at) => [server, at]))
+    const placeOf = ({ mcpServer = '' }: ToolSchema) => places.get(mcpServer) ?? 0
+    return (
+      registry
+        .listSchemas()
+        .filter(({ name }) => !held.has(name))
+        // Of tools that are alike, a search shows that of the first server.
+        .sort((a, b) => placeOf(a) - placeOf(b))
+        .map(({ name, description, parameters, mcpServer }) => ({
+          id: name,
+          name: name.replace(`mcp__${mcpServer}__`, ''),
+          description,
+          inputSchema: parameters,
+          ...(mcpServer === undefined ? {} : { server: mcpServer }),
+        }))
+    )
   })
 }
 
@@ -150,7 +166,8 @@ async function writeMisses(path: string, measured: readonly Measurement[]): Prom
   }
 }
 
-function table(reports: readonly EvalReport[]): string {
+/** A row for each searcher, or a column where rows would be too wide. */
+function table(reports: readonly EvalReport[], width: number): string {
   const [one] = reports
   const header = [
     '',
@@ -161,6 +178,7 @@ function table(reports: readonly EvalReport[]): string {
     'MRR',
     'p50',
     'p95',
+    'to index',
     'index',
   ]
   const rows = reports.map((report) => [
@@ -172,12 +190,20 @@ function table(reports: readonly EvalReport[]): string {
     percent(report.mrr),
     `${report.p50Micros} µs`,
     `${report.p95Micros} µs`,
-    `${report.indexMs} ms, ${(report.indexBytes / 1e6).toFixed(1)} MB`,
+    `${report.indexMs} ms`,
+    `${(report.indexBytes / 1e6).toFixed(1)} MB`,
   ])
-  const rightAligned = header.map((_, at) => at).slice(1)
+  const wide = aligned([header, ...rows])
+  const isTooWide = wide.some((line) => stripVTControlCharacters(line).length > width)
+  const turned = header.map((_, at) => [header, ...rows].map((row) => row[at] ?? ''))
   const queries = one?.queries === 1 ? '1 query' : `${one?.queries} queries`
   const title = `${queries} over ${plural(one?.tools ?? 0, 'tool')}`
-  return [pc.bold(title), ...columns([header, ...rows], { rightAligned })].join('\n')
+  return [pc.bold(title), ...(isTooWide ? aligned(turned) : wide)].join('\n')
+}
+
+/** All columns but the first at the right. */
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  return columns(rows, { rightAligned: (rows[0] ?? []).map((_, at) => at).slice(1) })
 }
 
 /** How far scores can be trusted: of the matches with about this score, how many are right. */
@@ -204,7 +230,12 @@ function showComparison(
     return
   }
   const { first, second, firstBetter, secondBetter, equal, pValue, differences } = comparison
-  terminal.print(table(measured.map(({ report }) => report)))
+  terminal.print(
+    table(
+      measured.map(({ report }) => report),
+      terminal.width,
+    ),
+  )
   terminal.say(
     `\n${first} ranks better on ${firstBetter} queries, ${second} on ${secondBetter}; ${equal} are equal.`,
   )

@@ -29,6 +29,7 @@ export async function runImport(
     target: targetOf(terminal, flags),
     isDry: flags.dryRun === true,
     isReplaced: flags.force === true,
+    isOfUser: flags.user === true,
   }
   if (!(await mayWriteSecrets(terminal, options, flags))) {
     terminal.say('nothing was written')

@@ -109,7 +109,8 @@ function indented(text: string): string {
 
 function showInLines(terminal: Terminal, tools: readonly ListedTool[]): void {
   const nameWidth = Math.max(0, ...tools.map(({ name }) => name.length))
-  const rest = Math.max(0, terminal.width - nameWidth - 14)
+  const costWidth = Math.max(0, ...tools.map(({ tokens }) => figure(tokens).length))
+  const rest = Math.max(0, terminal.width - nameWidth - costWidth - BLANKS)
   const rows = tools.map(({ name, description, tokens, state, reason }) => [
     ` ${reason === undefined ? name : pc.yellow(name)}`,
     pc.dim(figure(tokens)),
@@ -119,6 +120,9 @@ function showInLines(terminal: Terminal, tools: readonly ListedTool[]): void {
   ])
   for (const line of columns(rows, { rightAligned: [1] })) terminal.print(line)
 }
+
+/** One before the name, two before each of the other columns. */
+const BLANKS = 5
 
 /** A shorter piece of a description says nothing. */
 const MIN_TEXT = 12

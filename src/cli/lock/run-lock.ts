@@ -17,8 +17,9 @@ import {
 } from 'toolcrib/mcp'
 import { askServers, lockCommand, type Observation } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
+import { mendServer } from '../mend-server.ts'
 import { RunningGateway } from '../running-gateway.ts'
-import { showChanges, showFinding, withDigests } from '../show-changes.ts'
+import { showChanges, showFindings, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, plural } from '../text.ts'
 import { findWithFlags } from '../with-registry.ts'
@@ -136,7 +137,7 @@ function show(terminal: Terminal, outcome: Outcome, found: FoundConfig): void {
     terminal.note(`${pc.yellow('note')} ${lockfile} was damaged and has been replaced: review all of it`)
   showChanges(terminal, changes)
   if (findings.length > 0) terminal.say('review these before you commit the lockfile:')
-  for (const finding of findings) showFinding(terminal, finding)
+  showFindings(terminal, findings)
   terminal.say(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
   for (const { server, places } of literals)
     terminal.note(
@@ -148,6 +149,11 @@ function show(terminal: Terminal, outcome: Outcome, found: FoundConfig): void {
     )
   for (const { server, reason, kept } of failed) {
     const outcome = kept ? 'its earlier approval is kept' : 'it is not in the lockfile'
-    terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}; ${outcome}`)
+    const { fault } = mendServer(server, reason, found.config.servers[server])
+    terminal.note(`${pc.red('failed')} ${server}: ${fault}; ${outcome}`)
   }
+  if (failed.some(({ kept }) => !kept))
+    terminal.note(
+      'what is not in the lockfile is not started: mend it as "toolcrib doctor" says, then "toolcrib approve <server>"',
+    )
 }

@@ -8,7 +8,7 @@ export function removeCommand(terminal: Terminal): Command {
     name: 'remove',
     description: 'Remove servers from the config.',
     help: HELP,
-    edit: { verb: 'removed', edit: (file, server) => file.remove(server) },
+    edit: { verb: 'removed', place: 'from', edit: (file, server) => file.remove(server) },
   })
 }
 

@@ -48,9 +48,10 @@ function show(
 ): void {
   const rest = terminal.width - 9
   const servers = new Map(registry.listSchemas().map((schema) => [schema.name, schema.mcpServer]))
+  // The advice is for models: without matches, it says the same, and a person can do more.
   if (matches.length === 0)
     terminal.say(`nothing matches "${plain(query)}"; try other words, or see every tool with "toolcrib list"`)
-  if (advice !== undefined) terminal.say(pc.yellow(plain(advice)))
+  else if (advice !== undefined) terminal.say(pc.yellow(plain(advice)))
   for (const { name, score, description, reasons } of matches) {
     const server = servers.get(name)
     terminal.print(`${pc.dim(shownScore(score).padStart(6))}  ${pc.green(toolName(name, server))}`)

@@ -13,35 +13,43 @@ export interface ReloadedGateway {
 /** What became of a config that was read again. */
 type ReloadOutcome =
   /** `unapplied`: the tables that changed since the gateway started, and that only a restart applies. */
-  { readonly found: FoundConfig; readonly unapplied: readonly string[] } | { readonly problem: string }
+  | { readonly found: FoundConfig; readonly unapplied: readonly string[] }
+  /** `isAccessApplied`: its tokens and profiles are in use, but its servers are not, or not all of them. */
+  | { readonly problem: string; readonly isAccessApplied: boolean }
 
 /**
  * The config of a running gateway. It is read again when a file changes, on SIGHUP, and when a command asks for it: servers
  * that were added, changed or removed start, restart or stop, and the others keep running; tokens and profiles are
- * replaced. Other tables are not applied, but a change of them is reported. A config that cannot be read changes nothing.
+ * replaced. Other tables are not applied, but a change of them is reported. A config that cannot be read, or whose tokens or
+ * profiles are not valid, changes nothing. Where its servers cannot be applied, tokens that it revokes stay revoked, and the
+ * next reload tries the servers again.
  */
 export class LiveConfig {
   readonly #started: Config
   #found: FoundConfig
+  /** The config and lockfiles that the other replicas know of. */
+  #announced: string
   #reloading: Promise<unknown> = Promise.resolve()
   readonly #find: () => Promise<FoundConfig>
-  readonly #opened: OpenedRegistry
+  readonly #opened: Pick<OpenedRegistry, 'reload'>
   readonly #onReload: (outcome: ReloadOutcome) => void
   #gateway: ReloadedGateway | undefined
 
   constructor(
     found: FoundConfig,
-    opened: OpenedRegistry,
+    opened: Pick<OpenedRegistry, 'reload'>,
     find: () => Promise<FoundConfig>,
     onReload: (outcome: ReloadOutcome) => void,
   ) {
     this.#started = found.config
     this.#found = found
+    this.#announced = textOf(found.config) + lockOf(found)
     this.#opened = opened
     this.#find = find
     this.#onReload = onReload
   }
 
+  /** The config whose servers are in use. */
   get found(): FoundConfig {
     return this.#found
   }
@@ -91,19 +99,28 @@ export class LiveConfig {
   }
 
   async #reload(): Promise<void> {
+    let isAccessApplied = false
     try {
       const found = await this.#find()
       // A token that was revoked is refused first. A setting that is not valid changes nothing.
       await this.#gateway?.apply(found)
+      isAccessApplied = this.#gateway !== undefined
+      // Other replicas must refuse it too, whatever becomes of the servers here.
+      this.#announce(textOf(found.config) + lockOf(found))
       await this.#opened.reload(found)
-      const isChanged =
-        textOf(found.config) + lockOf(found) !== textOf(this.#found.config) + lockOf(this.#found)
       this.#found = found
       this.#onReload({ found, unapplied: changedTables(this.#started, found.config) })
-      if (isChanged) this.#gateway?.announceReload()
     } catch (error) {
-      this.#onReload({ problem: error instanceof Error ? error.message : String(error) })
+      const problem = error instanceof Error ? error.message : String(error)
+      this.#onReload({ problem, isAccessApplied })
     }
+  }
+
+  /** Once for each change: replicas whose servers fail must not make each other reload for ever. */
+  #announce(text: string): void {
+    if (text === this.#announced) return
+    this.#announced = text
+    this.#gateway?.announceReload()
   }
 }
 

@@ -45,6 +45,32 @@ describe('the log book', () => {
     ])
   })
 
+  it('has one line for two servers whose tools are alike', () => {
+    const book = new LogBook()
+    for (const tool of ['read', 'write', 'move'])
+      book.note({
+        at: 0,
+        type: 'tool-suspicious',
+        server: 'docs',
+        finding: {
+          kind: 'clone',
+          severity: 'low',
+          server: 'docs',
+          tool,
+          place: 'description',
+          message: `its description is identical to that of "${tool}" of server "files"`,
+          excerpt: 'Reads.',
+        },
+      })
+    expect(book.lines()).toMatchObject([
+      {
+        level: 'info',
+        server: 'docs',
+        message: 'tools are word for word those of "files", such as read; see "toolcrib doctor"',
+      },
+    ])
+  })
+
   it('leaves out what says nothing about health', () => {
     const book = new LogBook()
     book.note({ at: 0, type: 'searched', query: 'private words', searcher: 'hybrid', total: 0, names: [] })

@@ -1,4 +1,5 @@
 import type { Finding, ToolcribEvent } from 'toolcrib'
+import { isAlike, originalOf } from '../alike-servers.ts'
 import { toolName } from '../text.ts'
 import type { LogFile } from './log-file.ts'
 
@@ -20,6 +21,7 @@ export class LogBook {
   readonly #file: LogFile | undefined
   readonly #lines: LogLine[] = []
   readonly #readers = new Set<(line: LogLine) => void>()
+  readonly #alike = new Set<string>()
 
   constructor(file?: LogFile) {
     this.#file = file
@@ -27,8 +29,18 @@ export class LogBook {
 
   /** Adds the line of an event; most events are not worth one. */
   note(event: ToolcribEvent): void {
+    if (event.type === 'tool-suspicious' && isAlike(event.finding) && this.#isAlikeKnown(event.finding))
+      return
     const line = toLine(event)
     if (line !== undefined) this.add({ at: new Date(event.at).toISOString(), ...line })
+  }
+
+  /** Two servers that are alike get one line, not one for every tool. */
+  #isAlikeKnown(finding: Finding): boolean {
+    const pair = JSON.stringify([finding.server, originalOf(finding)])
+    const isKnown = this.#alike.has(pair)
+    if (this.#alike.size < KEPT_LINES) this.#alike.add(pair)
+    return isKnown
   }
 
   add(line: LogLine): void {
@@ -64,7 +76,11 @@ function toLine(event: ToolcribEvent): Omit<LogLine, 'at'> | undefined {
     case 'tool-invalid':
       return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.reason}` }
     case 'tool-suspicious':
-      return { level: 'warn', server: event.server, message: describeFinding(event.finding) }
+      return {
+        level: isAlike(event.finding) ? 'info' : 'warn',
+        server: event.server,
+        message: describeFinding(event.finding),
+      }
     case 'output-mismatch':
       return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.faults}` }
     case 'call-finished': {
@@ -89,7 +105,10 @@ function serverOf(name: string): string | undefined {
   return /^mcp__(.+?)__/.exec(name)?.[1]
 }
 
-function describeFinding({ tool, place, severity, message, excerpt }: Finding): string {
+function describeFinding(finding: Finding): string {
+  const { tool, place, severity, message, excerpt } = finding
+  if (isAlike(finding))
+    return `tools are word for word those of "${originalOf(finding)}", such as ${tool}; see "toolcrib doctor"`
   // Quoted, because the server wrote it, line breaks included.
   const passage = excerpt === '' ? '' : `: ${JSON.stringify(excerpt)}`
   return `tool ${tool} is suspicious (${severity}), ${place}: ${message}${passage}`

@@ -263,7 +263,9 @@ function liveConfig(
   return new LiveConfig(found, opened, find, (outcome) => {
     const at = new Date().toISOString()
     if ('problem' in outcome) {
-      const message = `the config was not reloaded: ${outcome.problem}`
+      const message = outcome.isAccessApplied
+        ? `tokens and profiles were reloaded, but the servers were not: ${outcome.problem}; restart the gateway, or reload again`
+        : `the config was not reloaded: ${outcome.problem}`
       logs.add({ at, level: 'error', message })
       terminal.note(`${pc.red('✗')} ${message}`)
       return

@@ -1,6 +1,7 @@
 import { exactTokenCounter, type ServerStatus } from 'toolcrib'
 import type { ServerConfig } from 'toolcrib/mcp'
 import { definitionTokens } from '../definition-tokens.ts'
+import { type GatewayCost, gatewayCost } from '../gateway-cost.ts'
 import { mendServer, type ServerFault } from '../mend-server.ts'
 import type { Terminal } from '../terminal.ts'
 import { findWithFlags, withRegistry } from '../with-registry.ts'
@@ -15,25 +16,25 @@ export interface ServerCheck {
   readonly tools: number
   /** The tokens of all definitions. */
   readonly fullTokens: number
-  /** The tokens of what a turn shows through the gateway. */
-  readonly lazyTokens: number
+  /** What a client is shown of the gateway instead. */
+  readonly gateway: GatewayCost
   readonly broken: readonly ({ readonly server: string } & ServerFault)[]
 }
 
 /** Starts the servers of a config, waits at most ten seconds, and counts. */
 export async function checkServers(terminal: Terminal, config: string): Promise<ServerCheck> {
   const countTokens = await exactTokenCounter()
-  const flags = { config, timeout: CHECK_MS, mode: 'lazy' } as const
+  const flags = { config, timeout: CHECK_MS }
   const found = await findWithFlags(terminal, flags)
-  return withRegistry(terminal, flags, { found, remembered: true }, async ({ registry, statuses }) => {
-    const shown = (await registry.openSession()).surface().tools
+  return withRegistry(terminal, flags, { found, remembered: true }, async (ready) => {
+    const { registry, statuses } = ready
     const broken = statuses.filter(isBroken)
     return {
       servers: statuses.length,
       ready: statuses.length - broken.length,
       tools: registry.size,
       fullTokens: definitionTokens(registry.toDefinitions(), countTokens),
-      lazyTokens: definitionTokens(shown, countTokens),
+      gateway: await gatewayCost(ready, countTokens),
       broken: broken.map((status) => describeBroken(status, found.config.servers[status.server])),
     }
   })

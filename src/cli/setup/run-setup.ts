@@ -85,15 +85,17 @@ class Setup {
   }
 
   #import(): ImportOptions {
-    return { ...clientPlace(this.#terminal), clients: [], target: this.#config, isDry: false }
+    return { ...clientPlace(this.#terminal), clients: [], target: this.#config, isDry: false, isOfUser: true }
   }
 
   async #takeServers(): Promise<boolean> {
     const terminal = this.#terminal
-    const { files, added, kept, looked } = await importServers({ ...this.#import(), isDry: true })
+    const { files, added, kept, looked, leftOut } = await importServers({ ...this.#import(), isDry: true })
     const programs = new Set(files.map(({ title }) => title))
     const total = added.length + kept.length
     this.#noteProblems(files)
+    if (leftOut.length > 0)
+      terminal.say(pc.dim(`the servers of this project stay with it: ${[...new Set(leftOut)].join(', ')}`))
     if (total === 0) {
       terminal.say(
         `no MCP servers were found: ${plural(looked.length, 'file')} of other programs were looked at`,
@@ -117,7 +119,7 @@ class Setup {
       terminal.say(`${pc.green('added')} ${added.map(plain).join(', ')}`)
       if (copiedValues > 0 && repository !== undefined)
         terminal.say(
-          pc.yellow(`note: ${this.#config} holds secrets and is in the git repository ${repository}`),
+          pc.yellow(`note: ${this.#config} contains secrets and is in the git repository ${repository}`),
         )
       return true
     }
@@ -153,7 +155,7 @@ class Setup {
     const place = new Terminal({ input, output, errors, cwd, signals, program, schedule, env })
     const check = await checkServers(place, this.#config)
     terminal.say(
-      `${pc.bold(`${figure(check.ready)} of ${plural(check.servers, 'server')} ready`)}: ${plural(check.tools, 'tool')}, ${figure(check.fullTokens)} tokens a turn; through the gateway ${pc.green(figure(check.lazyTokens))}`,
+      `${pc.bold(`${figure(check.ready)} of ${plural(check.servers, 'server')} ready`)}: ${plural(check.tools, 'tool')}, ${figure(check.fullTokens)} tokens a turn; through the gateway ${plural(check.gateway.tools, 'tool')}, ${pc.green(figure(check.gateway.tokens))} tokens`,
     )
     for (const { server, fault, step } of check.broken)
       terminal.say(`  ${pc.red('✗')} ${pc.bold(plain(server))} ${fault}; ${step}`)
@@ -168,7 +170,8 @@ class Setup {
     const terminal = this.#terminal
     const place = clientPlace(terminal)
     const clients = await connectableClients(place)
-    const open = clients.filter(({ isThere, isConnected, problem }) => isThere && !isConnected && !problem)
+    const own = clients.filter(({ isThere, isOfProject }) => isThere && !isOfProject)
+    const open = own.filter(({ isConnected, problem }) => !isConnected && !problem)
     if (ready === 0) {
       terminal.say('no server is ready, so no program is changed')
       return

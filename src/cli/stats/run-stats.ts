@@ -9,6 +9,7 @@ import {
 } from 'toolcrib'
 import { definitionTokens } from '../definition-tokens.ts'
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
+import { gatewayCost } from '../gateway-cost.ts'
 import { isNoneThere, noteMissing, noteQuarantined, quarantinedTools } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, figure, plural } from '../text.ts'
@@ -38,6 +39,8 @@ interface Figures extends Stats {
     /** The meta-tools among them, by name. */
     readonly meta_tools: Readonly<Record<string, number>>
     readonly saved_percent: number
+    /** What a client of the gateway is shown. */
+    readonly gateway: number
   }
   /** Names of tools that changed since they were approved: counted, but never shown to a model. */
   readonly quarantined: readonly string[]
@@ -46,18 +49,17 @@ interface Figures extends Stats {
   readonly sources: readonly { readonly source: string; readonly tools: number; readonly tokens: number }[]
 }
 
-async function measure({ registry, statuses }: ReadyRegistry, countTokens: TokenCounter): Promise<Figures> {
+async function measure(ready: ReadyRegistry, countTokens: TokenCounter): Promise<Figures> {
+  const { registry, statuses } = ready
   const costOf = (tools: readonly ToolDefinition[]) => definitionTokens(tools, countTokens)
   const bySource = new Map<string, ToolSchema[]>()
   for (const schema of registry.listSchemas()) {
     const key = schema.mcpServer ?? schema.pluginId ?? schema.source
     bySource.set(key, [...(bySource.get(key) ?? []), schema])
   }
-  const sources = [...bySource].map(([source, tools]) => ({
-    source,
-    tools: tools.length,
-    tokens: costOf(tools),
-  }))
+  const sources = [...bySource]
+    .map(([source, tools]) => ({ source, tools: tools.length, tokens: costOf(tools) }))
+    .sort((a, b) => b.tokens - a.tokens)
   const shown = (await registry.openSession()).surface().tools
   const metaTools = shown.filter(({ name }) => !registry.has(name))
   const [full, turn] = [costOf(registry.toDefinitions()), costOf(shown)]
@@ -68,6 +70,7 @@ async function measure({ registry, statuses }: ReadyRegistry, countTokens: Token
       turn,
       meta_tools: Object.fromEntries(metaTools.map((tool) => [tool.name, costOf([tool])])),
       saved_percent: full === 0 ? 0 : Number((100 * (1 - turn / full)).toFixed(1)),
+      gateway: (await gatewayCost(ready, countTokens)).tokens,
     },
     quarantined: quarantinedTools(registry),
     servers: statuses,
@@ -76,11 +79,10 @@ async function measure({ registry, statuses }: ReadyRegistry, countTokens: Token
 }
 
 function show(terminal: Terminal, figures: Figures): void {
-  const { total_registered, loaded, deferred, deferred_mode, quarantined, tokens, sources } = figures
-  const mode = deferred_mode ? 'tools are deferred' : 'everything is shown'
+  const { total_registered, loaded, deferred, quarantined, tokens, sources } = figures
   const held = quarantined.length > 0 ? pc.yellow(`, ${figure(quarantined.length)} in quarantine`) : ''
   const counts = `${figure(loaded)} shown, ${figure(deferred)} deferred${held}`
-  terminal.say(`${pc.bold(plural(total_registered, 'tool'))}: ${counts} (${mode})`)
+  terminal.say(`${pc.bold(plural(total_registered, 'tool'))}: ${counts}`)
   terminal.print()
   const rows = sources.map(({ source, tools, tokens }) => [
     `  ${pc.cyan(source)}`,
@@ -95,4 +97,5 @@ function show(terminal: Terminal, figures: Figures): void {
   )
   for (const [name, cost] of Object.entries(tokens.meta_tools))
     terminal.print(pc.dim(`    ${figure(cost)} of these for ${name}`))
+  terminal.print(`  through the gateway    ${pc.bold(figure(tokens.gateway))} tokens per turn`)
 }

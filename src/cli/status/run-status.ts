@@ -37,5 +37,6 @@ export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise
 
 function stateOf({ state }: ServerStatus): string {
   if (state === 'failed') return pc.red(state)
+  if (state === 'cold') return pc.dim('cold: starts with the first call')
   return state === 'ready' ? pc.green(state) : pc.dim(state)
 }

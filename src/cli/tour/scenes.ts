@@ -81,7 +81,7 @@ async function openOwn(
     kind: 'own',
     registry,
     intro: 'Your own servers',
-    servers: [...new Set(schemas.flatMap(({ mcpServer }) => mcpServer ?? []))],
+    servers: [...new Set(schemas.flatMap(({ mcpServer }) => mcpServer ?? []))].sort(),
     query: requestAt(0.3),
     calls: [],
     laterQuery: requestAt(0.8),

@@ -1,15 +1,17 @@
 import type { Inspection } from '../inspection.ts'
-import type { Totals } from '../record/activity.ts'
-import { addTotals, NO_TOTALS } from '../record/activity.ts'
-import { canPlay } from './play.ts'
+import type { Activity, Totals } from '../record/activity.ts'
+import { addTotals, dayAt, NO_TOTALS } from '../record/activity.ts'
+import { canPlay, TOUR } from './play.ts'
 import { reading } from './route.ts'
-import { readChanges } from './safety.ts'
+import { type NamedChange, readChanges } from './safety.ts'
 
 /** Something that waits for a person. */
 export interface Decision {
   readonly kind: 'quarantine' | 'server' | 'finding' | 'miss' | 'lock'
   readonly title: string
   readonly step: string
+  /** What to run in a terminal. */
+  readonly command?: string
   /** Where to go on the page. */
   readonly to: string
 }
@@ -20,7 +22,7 @@ export const overview = reading({}, async (inspection) => {
   const rows = await book.rows()
   const activity = await history.activity()
   const now = inspection.now()
-  const today = new Date(now).toISOString().slice(0, 10)
+  const today = dayAt(now)
   const bySource = new Map<string, { source: string; tools: number; tokens: number }>()
   for (const { source, tokens } of rows) {
     const sum = bySource.get(source) ?? { source, tools: 0, tokens: 0 }
@@ -46,9 +48,11 @@ export const overview = reading({}, async (inspection) => {
       tokens: bySource.get(status.server)?.tokens ?? 0,
     })),
     sessions: sessions.length,
-    decisions: await decisions(inspection, activity.misses.length),
+    decisions: await decisions(inspection, searchesMissed(activity.misses, now)),
     searcher: registry.searcher.name,
     canPlay: canPlay(registry),
+    /** Whether the figures have turns in which no model took part. */
+    hasTour: [...names.values()].includes(TOUR),
   }
 })
 
@@ -86,13 +90,11 @@ function byClient(
   return [...rows.values()].sort((first, second) => second.saved - first.saved).slice(0, LISTED_CLIENTS)
 }
 
-/** What one turn shows a model now, and what it would take with every tool. */
+/** What the first turn of a conversation shows a model, and what it would take with every tool. */
 async function turnCost(inspection: Inspection): Promise<{ lazy: number; full: number }> {
-  const { book, history } = inspection
-  const rows = await book.rows()
+  const rows = await inspection.book.rows()
   const full = rows.reduce((sum, { tokens }) => sum + tokens, 0)
-  const last = history.sessions.list()[0]?.surfaceTokens
-  return { lazy: last !== undefined && last > 0 ? last : await inspection.surfaceTokens(), full }
+  return { lazy: await inspection.firstTurnTokens(), full }
 }
 
 async function decisions(inspection: Inspection, misses: number): Promise<Decision[]> {
@@ -104,7 +106,7 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
   const failed = servers
     .status()
     .flatMap((status) => (status.state === 'failed' ? [status] : []))
-    .filter(({ server, reason }) => !unapproved.includes(server) || !AWAITS_APPROVAL.test(reason))
+    .filter(({ server, needs }) => !unapproved.includes(server) || needs !== 'approval')
   const found: Decision[] = failed.slice(0, LISTED_FAILURES).map(({ server, reason }) => ({
     kind: 'server',
     title: `${server} does not run`,
@@ -127,15 +129,16 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
       step: more.length === 0 ? NOT_APPROVED : `Look at what they would run: ${listOf(unapproved)}.`,
       to: '#/safety',
     })
-  const tools = changes.filter((change) => 'tool' in change).length
-  if (tools > 0)
+  const tools = changes.flatMap((change) => ('tool' in change ? [change.kind] : []))
+  if (tools.length > 0)
     found.push({
       kind: 'quarantine',
-      title: tools === 1 ? 'A definition changed' : `${tools} definitions changed`,
+      title: changesTitle(tools),
       step: 'Compare what changed, then approve it or leave it in quarantine.',
       to: '#/safety',
     })
-  const high = servers.findings().filter(({ severity }) => severity === 'high').length
+  const suspicious = servers.findings().filter(({ severity }) => severity === 'high')
+  const high = new Set(suspicious.map(({ server, tool }) => `${server} ${tool}`)).size
   if (high > 0)
     found.push({
       kind: 'finding',
@@ -154,14 +157,29 @@ async function decisions(inspection: Inspection, misses: number): Promise<Decisi
     found.push({
       kind: 'lock',
       title: 'No lockfile',
-      step: `With one, a server that changes its tools is held back until you approve it. Run once: ${(await inspection.commandLine()).of('lock')}`,
+      step: 'With one, a server that changes its tools is held back until you approve it. Run once:',
+      command: (await inspection.commandLine()).of('lock', ...config.lockOption),
       to: '#/safety',
     })
   return found
 }
 
-/** Reasons of servers that were not started because of the lockfile. */
-const AWAITS_APPROVAL = /lock|approv|command changed/i
+/** How many texts were searched for in the last days, and not found. */
+function searchesMissed(misses: Activity['misses'], now: number): number {
+  const recent = misses.filter(({ what, at }) => what === 'search' && now - at < RECENT_MS)
+  return new Set(recent.map(({ text }) => text)).size
+}
+
+function changesTitle(kinds: readonly NamedChange['kind'][]): string {
+  const [kind = 'tool-changed'] = kinds
+  const count = kinds.length
+  if (kinds.some((other) => other !== kind)) return `${count} tools changed, are new or are gone`
+  if (kind === 'tool-added') return count === 1 ? 'A tool is new' : `${count} tools are new`
+  if (kind === 'tool-removed') return count === 1 ? 'A tool is gone' : `${count} tools are gone`
+  return count === 1 ? 'A definition changed' : `${count} definitions changed`
+}
+
+const RECENT_MS = 3 * 24 * 60 * 60 * 1_000
 const NOT_APPROVED = 'It is not approved; look at what it would run.'
 const LISTED_FAILURES = 3
 const LISTED_NAMES = 4
@@ -183,8 +201,9 @@ function lastHours(hours: Readonly<Record<string, Totals>>, now: number) {
 }
 
 function lastDays(days: Readonly<Record<string, Totals>>, now: number) {
+  const noon = new Date(now).setHours(12, 0, 0, 0)
   return Array.from({ length: 14 }, (_, index) => {
-    const key = new Date(now - (13 - index) * 24 * HOUR_MS).toISOString().slice(0, 10)
+    const key = dayAt(noon - (13 - index) * 24 * HOUR_MS)
     return { day: key, ...(days[key] ?? NO_TOTALS) }
   })
 }

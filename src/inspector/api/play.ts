@@ -59,6 +59,8 @@ export type PlayLine =
   | { readonly kind: 'call'; readonly tool: string; readonly ok: boolean; readonly text: string }
   | { readonly kind: 'end'; readonly text: string }
 
+/** The name of the client whose sessions the conversation plays in. */
+export const TOUR = 'The tour'
 const PAUSE_MS = 700
 const NOTHING_FOUND = 'None of my tools can do that. The search is now a miss that you can look at.'
 const NOTHING_FITS =
@@ -81,7 +83,7 @@ export const play = writing({}, async ({ registry, history, schedule, now }, _in
   const send = (line: PlayLine) => stream.send(`${JSON.stringify(line)}\n`)
   const pause = () => new Promise<void>((resolve) => schedule(PAUSE_MS, resolve))
   const id = `demo:${now()}`
-  history.name(id, 'The tour')
+  history.name(id, TOUR)
   const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch' })
   const converse = async () => {
     const folder = readableFolder(registry)

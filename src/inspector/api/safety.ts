@@ -24,20 +24,26 @@ export const safety = reading({}, async (inspection) => {
       listed: servers.tools(server)?.length ?? null,
     }
   })
-  const commandLine = await inspection.commandLine()
   return {
-    lockCommand: commandLine.of('lock'),
+    lockCommand: (await inspection.commandLine()).of('lock', ...(config?.lockOption ?? [])),
     isLocked,
     canApprove: config !== undefined && isLocked,
-    changes: changes.map((change) =>
-      'tool' in change ? change : { ...change, command: commandLine.of('approve', change.server) },
-    ),
+    changes: await Promise.all(changes.map((change) => withCommand(inspection, change))),
     findings: servers.findings(),
     coverage,
     lockPath: found?.lockPath ?? null,
     warnings: found?.warnings ?? [],
   }
 })
+
+async function withCommand(inspection: Inspection, change: NamedChange): Promise<NamedChange> {
+  if ('tool' in change) return change
+  const commandLine = await inspection.commandLine(change.server)
+  return {
+    ...change,
+    command: commandLine.of('approve', change.server, ...(inspection.config?.lockOption ?? [])),
+  }
+}
 
 /** Approves the changes that a person has seen: each pattern is a `name@digest`. */
 export const approve = writing({ patterns: texts }, async (inspection, { patterns }) => {
@@ -46,7 +52,9 @@ export const approve = writing({ patterns: texts }, async (inspection, { pattern
   if (!patterns.every((pattern) => /@[0-9a-f]{16}$/.test(pattern)))
     throw invalid('each change is approved by its digest: name@0123456789abcdef')
   if ((await config.found()).lockfile === undefined)
-    throw invalid(`there is no lockfile; write one with: ${(await inspection.commandLine()).of('lock')}`)
+    throw invalid(
+      `there is no lockfile; write one with: ${(await inspection.commandLine()).of('lock', ...config.lockOption)}`,
+    )
   const approved = await config.approve(patterns)
   return { approved: approved.length, ...(await readChanges(inspection)) }
 })

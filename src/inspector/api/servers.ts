@@ -1,3 +1,4 @@
+import type { ServerStatus } from 'toolcrib'
 import type { ConnectedServers, ServerConfig } from 'toolcrib/mcp'
 import { invalid, reading, text, writing } from './route.ts'
 import { consentOf } from './sign-in.ts'
@@ -9,11 +10,11 @@ export const servers = reading({}, async (inspection) => {
   const found = (await config?.found())?.config
   const configured = found?.servers ?? {}
   const disabled = (await config?.disabled()) ?? []
-  const running = connected.status().map((status) => {
+  const describe = async (status: ServerStatus) => {
     const own = rows.filter(({ kind, source }) => kind === 'mcp' && source === status.server)
     const { lines, ...course } = serverLog.of(status.server)
     const info = connected.info(status.server)
-    const needsSignIn = status.state === 'failed' && SIGN_IN_FAILED.test(status.reason)
+    const needsSignIn = status.state === 'failed' && status.needs === 'sign-in'
     const canSignIn = inspection.signIns !== undefined && configured[status.server]?.url !== undefined
     return {
       ...status,
@@ -23,17 +24,22 @@ export const servers = reading({}, async (inspection) => {
       tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
       runs: commandOf(configured[status.server]),
       about: aboutOf(info),
-      step: status.state === 'failed' ? stepFor(status.reason, status.server) : null,
+      /** Checks it step by step, in a terminal. */
+      doctor: (await inspection.commandLine(status.server)).of('doctor', status.server),
       /** Whether a person can sign in to it here, and should. */
       needsSignIn: needsSignIn && canSignIn && config !== undefined,
       consent: consentOf(inspection, status.server),
     }
-  })
-  return { servers: running, canChange: config !== undefined, disabled, files: found?.files ?? [] }
+  }
+  return {
+    servers: await Promise.all(connected.status().map(describe)),
+    canChange: config !== undefined,
+    disabled,
+    files: found?.files ?? [],
+    /** Adds a server that is a program, in a terminal, when its name, `--` and its command are appended. */
+    addCommand: (await inspection.commandLine()).of('add'),
+  }
 })
-
-/** Reasons that end when a person signs in. */
-const SIGN_IN_FAILED = /authorization failed|rejected the authorization|OAuth callback/
 
 /** What happened to a server, line by line. */
 export const serverLines = reading(
@@ -72,25 +78,4 @@ function aboutOf(info: ReturnType<ConnectedServers['info']>) {
     protocol: protocolVersion,
     era,
   }
-}
-
-/** The step that most likely mends a failure. */
-function stepFor(reason: string, server: string): string {
-  const steps: readonly (readonly [RegExp, string])[] = [
-    [/ENOENT|not found|no such file/i, 'Install the program, or correct "command" in the config.'],
-    [/variable|environment/i, 'Set the variable where the gateway is started, then restart the gateway.'],
-    [/401|403|auth|sign in|token/i, 'Sign in to it, or set its Authorization header in the config.'],
-    [/lock|approv|command changed/i, 'Safety shows what it would run.'],
-    [
-      /time(d)? ?out|did not respond|too long/i,
-      'Raise connect_timeout_ms, or start the program by hand to see why it waits.',
-    ],
-    [
-      /ECONNREFUSED|fetch failed|ENOTFOUND|unreachable/i,
-      'Check that the address is right and the server is running.',
-    ],
-    [/exit|ended|crash|code \d/i, 'Read the last lines below: the program ended by itself.'],
-  ]
-  const known = steps.find(([pattern]) => pattern.test(reason))
-  return known?.[1] ?? `Run "toolcrib doctor ${server}" for more.`
 }

@@ -9,8 +9,14 @@ const door = {
 } as const
 
 describe('a command on the page', () => {
-  it('has the program and the config that clients get', () => {
-    const line = new CommandLine({ ...place, door }, '/other.toml')
+  it('has the program that clients start, and the config file', () => {
+    expect(new CommandLine({ ...place, door }, '/other.toml').of('lock')).toBe(
+      "/usr/bin/node '/opt/my tools/main.js' lock --config /other.toml",
+    )
+  })
+
+  it('has the config that clients get where no file is known', () => {
+    const line = new CommandLine({ ...place, door }, undefined)
     expect(line.of('serve', '--stdio')).toBe(
       "/usr/bin/node '/opt/my tools/main.js' serve --stdio --config /home/ada/toolcrib.toml",
     )

@@ -1,6 +1,6 @@
 import type { ClientConnection } from '../inspector-options.ts'
 
-/** Command lines that work in a terminal: with the program that started the gateway, and with its config. */
+/** Command lines that work in a terminal: with the program that started the gateway, and with a config file of it. */
 export class CommandLine {
   readonly #program: readonly string[]
   readonly #config: readonly string[]
@@ -13,7 +13,7 @@ export class CommandLine {
     const option = args.indexOf('--config')
     this.#program =
       door?.kind === 'stdio' && command >= 0 ? [door.command, ...args.slice(0, command)] : ['toolcrib']
-    const path = (option < 0 ? undefined : args[option + 1]) ?? config
+    const path = config ?? (option < 0 ? undefined : args[option + 1])
     this.#config = path === undefined ? [] : ['--config', path]
     this.#isWindows = connection?.platform === 'win32'
   }

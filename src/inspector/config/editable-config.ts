@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { resolve } from 'node:path'
 import { ToolcribError } from 'toolcrib'
 import type { DiffLine, ServersFile } from 'toolcrib/clients'
 import {
@@ -70,6 +71,19 @@ export class EditableConfig {
     if (this.#found === undefined || at - this.#found.at > FRESH_MS)
       this.#found = { at, config: findConfig(this.#source.find).catch(() => this.#source.opened) }
     return this.#found.config
+  }
+
+  /** The file that defines a server: the last one that names it. The last file of all for a server that none names. */
+  async fileOf(server: string | undefined): Promise<string | undefined> {
+    const { layers, files } = (await this.found()).config
+    const own = layers?.findLast(({ servers }) => server !== undefined && servers.includes(server))
+    return own?.file ?? files.at(-1)
+  }
+
+  /** Names the lockfile to commands, where it is not the one beside the config. */
+  get lockOption(): readonly string[] {
+    const { lockfilePath, cwd = process.cwd() } = this.#source.find
+    return lockfilePath === undefined ? [] : ['--lockfile', resolve(cwd, lockfilePath)]
   }
 
   /** The servers that are in the files and disabled. */
@@ -153,7 +167,10 @@ export class EditableConfig {
 
   async #edited(edit: ServerEdit): Promise<ServersFile> {
     const { server } = edit
-    const file = await openFile(await this.#fileOf(server))
+    const path = await this.fileOf(server)
+    if (path === undefined)
+      throw new ToolcribError('config-invalid', 'there is no config file to write to; create toolcrib.toml')
+    const file = await openFile(path)
     const known = file.servers().get(server)
     if (edit.kind === 'add') {
       if (known)
@@ -182,14 +199,6 @@ export class EditableConfig {
     const { servers } = this.#source.opened
     const place = { ...(cwd === undefined ? {} : { cwd }), ...(env === undefined ? {} : { env }) }
     return observeServers({ config, lockfile, servers }, place)
-  }
-
-  /** The file that defines a server: the last one that names it. */
-  async #fileOf(server: string): Promise<string> {
-    const { layers, files } = (await this.found()).config
-    const file = layers?.findLast(({ servers }) => servers.includes(server))?.file ?? files.at(-1)
-    if (file !== undefined) return file
-    throw new ToolcribError('config-invalid', 'there is no config file to write to; create toolcrib.toml')
   }
 
   #inTurn<Value>(work: () => Promise<Value>): Promise<Value> {

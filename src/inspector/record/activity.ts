@@ -31,7 +31,7 @@ export interface Miss {
 export interface Activity {
   /** By ISO hour: `2026-11-16T09`. */
   readonly hours: Readonly<Record<string, Totals>>
-  /** By ISO day: `2026-11-16`. */
+  /** By day where the process runs: `2026-11-16`. */
   readonly days: Readonly<Record<string, Totals>>
   /** By session, since the first record. */
   readonly clients: Readonly<Record<string, Totals>>
@@ -87,6 +87,13 @@ export function addCounts(first: ToolCounts, second: Partial<ToolCounts>): ToolC
     failed: first.failed + (second.failed ?? 0),
     durationMs: first.durationMs + (second.durationMs ?? 0),
   }
+}
+
+/** The day of a time where the process runs, which is where its user is: `2026-11-16`. */
+export function dayAt(at: number): string {
+  const date = new Date(at)
+  const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'))
+  return `${date.getFullYear()}-${month}-${day}`
 }
 
 /** What a store returned, or nothing where it cannot be read: a record is worth no failure. */

@@ -6,6 +6,7 @@ import {
   addActivity,
   addCounts,
   addTotals,
+  dayAt,
   NO_ACTIVITY,
   NO_COUNTS,
   NO_TOTALS,
@@ -28,6 +29,8 @@ export interface HistoryOptions {
 
 /** Sessions that the page itself opens; they are shown live and counted nowhere. */
 export const PAGE_SESSION = 'page:'
+/** The session that shows what a first turn costs; nobody is told of it. */
+export const MEASURING_SESSION = `${PAGE_SESSION}cost`
 
 const KEY = 'inspector:activity'
 const SAVE_AFTER_MS = 10_000
@@ -75,6 +78,7 @@ export class History {
 
   #note(event: ToolcribEvent): void {
     const { sessionId } = event
+    if (sessionId === MEASURING_SESSION) return
     const alias = sessionId === undefined ? undefined : this.#aliasOf(sessionId)
     this.events.note(event, alias)
     if (alias === undefined || sessionId?.startsWith(PAGE_SESSION)) return
@@ -147,7 +151,7 @@ class ActivityBuilder {
     if (Object.keys(totals).length > 0) {
       const iso = new Date(event.at).toISOString()
       increase(this.#hours, iso.slice(0, 13), totals)
-      increase(this.#days, iso.slice(0, 10), totals)
+      increase(this.#days, dayAt(event.at), totals)
       increase(this.#clients, session, totals)
     }
     if (event.type === 'searched') for (const name of event.names) this.#count(name, { found: 1 })

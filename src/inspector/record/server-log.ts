@@ -65,9 +65,10 @@ class Course {
     else if (event.type === 'server-output') this.#add(event.at, 'output', event.line)
     else if (event.type === 'tool-invalid') this.#add(event.at, 'warn', `tool ${event.tool}: ${event.reason}`)
     else if (event.type === 'server-synced') {
-      const { added, removed, changed } = event
-      const text = `tools: ${added.length} added, ${changed.length} changed, ${removed.length} removed`
-      this.#add(event.at, 'info', text)
+      const counts = (['added', 'changed', 'removed'] as const).flatMap((kind) =>
+        event[kind].length === 0 ? [] : [`${event[kind].length} ${kind}`],
+      )
+      this.#add(event.at, 'info', `tools: ${counts.join(', ') || 'unchanged'}`)
     }
   }
 
@@ -92,7 +93,8 @@ class Course {
       this.#connectingSince = undefined
     }
     this.#readySince = state === 'ready' ? at : undefined
-    this.#add(at, state === 'failed' ? 'error' : 'info', reason === undefined ? state : `${state}: ${reason}`)
+    const word = state === 'cold' ? 'asleep' : state
+    this.#add(at, state === 'failed' ? 'error' : 'info', reason === undefined ? word : `${word}: ${reason}`)
   }
 
   #add(at: number, level: ServerLine['level'], text: string): void {

@@ -58,6 +58,52 @@ describe('what a turn saves', () => {
   })
 })
 
+const call = (type: 'call-started' | 'call-finished', at: number): ToolcribEvent =>
+  ({
+    type,
+    at,
+    sessionId: 'gateway:1',
+    toolCallId: '1',
+    name: 'add',
+    ok: true,
+    durationMs: 1,
+  }) as ToolcribEvent
+
+describe('the turns of a client', () => {
+  const listed = (at: number, tokens: number) => ({ ...surfaced(at, tokens), sessionId: 'gateway:1' })
+
+  it('begin with calls: a list that no call follows was read by nobody', () => {
+    const log = new SessionLog()
+    for (const [at, tokens] of [
+      [1_000, 200],
+      [9_000, 200],
+      [20_000, 300],
+    ] as const)
+      expect(log.note(listed(at, tokens), 's', tokensPerTool)).toEqual({})
+    expect(log.list()[0]?.totals.turns).toBe(0)
+    expect(log.find('s')?.steps).toEqual([])
+    expect(log.note(call('call-started', 30_000), 's', tokensPerTool)).toEqual({
+      turns: 1,
+      shown: 300,
+      saved: 200,
+    })
+    log.note(call('call-finished', 30_001), 's', tokensPerTool)
+    expect(log.find('s')?.steps).toMatchObject([
+      { kind: 'surface', turn: 1, tokens: 300 },
+      { kind: 'call', turn: 1 },
+    ])
+  })
+
+  it('show the list that was read last until another is read', () => {
+    const log = new SessionLog()
+    log.note(listed(1_000, 200), 's', tokensPerTool)
+    for (const at of [2_000, 3_000])
+      for (const type of ['call-started', 'call-finished'] as const)
+        log.note(call(type, at), 's', tokensPerTool)
+    expect(log.list()[0]?.totals).toMatchObject({ turns: 2, shown: 400 })
+  })
+})
+
 describe('turns', () => {
   it('are counted once for a list that a client reads again at once', () => {
     const readings = [

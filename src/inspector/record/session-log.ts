@@ -12,6 +12,8 @@ export interface SessionStep {
     | 'search'
     | 'miss'
     | 'activated'
+    /** Activated by a call, without a search before it. */
+    | 'reached'
     | 'evicted'
     | 'returned'
     | 'call'
@@ -44,8 +46,12 @@ const MAX_STEPS = 600
 const MAX_TEXT = 300
 /** A surface has about this many tools that are not in the catalogue: the search, and mostly `call_tool`. */
 const META_TOOLS = 2
+/** How gateways begin the ids of their clients' sessions. */
+const CLIENT_SESSION = 'gateway:'
 /** No model takes a turn in less. */
 const SAME_TURN_MS = 1_000
+
+type Surfaced = Extract<ToolcribEvent, { readonly type: 'surfaced' }>
 
 /** The sessions of this process, the most recent ones, step by step. */
 export class SessionLog {
@@ -87,6 +93,8 @@ class SessionRecord {
   #totals = NO_TOTALS
   #turn = 0
   #callsUnderWay = 0
+  /** A list that a client has read, and that no call has followed yet. */
+  #unread: Surfaced | undefined
   /** A surface that no call has used yet: the calls that follow belong to its turn. */
   #isFresh = false
   #surface = { tools: 0, tokens: 0, deferred: 0, fingerprint: '', at: 0 }
@@ -129,10 +137,13 @@ class SessionRecord {
         if (this.#isRepeated(fingerprint, at)) return {}
         this.#surface = { tools, tokens, deferred, fingerprint, at }
         if (this.#active.size === 0) this.#deferredAtRest = deferred
-        this.#turn++
+        // Clients list tools when they connect, and after changes: only a call says that a model has read the list.
+        if (event.sessionId?.startsWith(CLIENT_SESSION)) {
+          this.#unread = event
+          return {}
+        }
         this.#isFresh = true
-        this.#add(event, 'surface', `${tools} tools`, { tokens, deferred, names: [...this.#active] })
-        return this.#cost(tokensPerTool)
+        return this.#beginTurn(event, tokensPerTool)
       }
       case 'searched':
         this.#add(event, 'search', event.query, { names: event.names })
@@ -144,7 +155,10 @@ class SessionRecord {
       case 'auto-activated':
         for (const name of event.names) this.#active.add(name)
         this.#activeTokens += event.tokens
-        this.#add(event, 'activated', '', { names: event.names, tokens: event.tokens })
+        this.#add(event, event.type === 'activated' ? 'activated' : 'reached', '', {
+          names: event.names,
+          tokens: event.tokens,
+        })
         return {}
       case 'evicted':
       case 'deactivated':
@@ -180,7 +194,8 @@ class SessionRecord {
   /** Clients read their list several times while they connect, and no model has seen it in between. */
   #isRepeated(fingerprint: string, at: number): boolean {
     const before = this.#surface
-    return this.#isFresh && fingerprint === before.fingerprint && at - before.at < SAME_TURN_MS
+    const isUnused = this.#unread !== undefined || (this.#isFresh && at - before.at < SAME_TURN_MS)
+    return isUnused && fingerprint === before.fingerprint
   }
 
   /** A gateway's client lists its tools once and sends them with each turn: a call without a new list is a turn too. */
@@ -189,7 +204,18 @@ class SessionRecord {
     this.#callsUnderWay++
     this.#isFresh = false
     if (!isNewTurn) return {}
+    const unread = this.#unread
+    this.#unread = undefined
+    return this.#beginTurn(unread, tokensPerTool)
+  }
+
+  /** Begins a turn, with a surface that is new to the model if there is one; returns what the turn costs. */
+  #beginTurn(surfaced: Surfaced | undefined, tokensPerTool: () => number): Partial<Totals> {
     this.#turn++
+    if (surfaced) {
+      const { tokens, deferredCount: deferred, tools } = surfaced
+      this.#add(surfaced, 'surface', `${tools} tools`, { tokens, deferred, names: [...this.#active] })
+    }
     return this.#cost(tokensPerTool)
   }
 

@@ -19,7 +19,7 @@ describe('a server that failed to start', () => {
     const pauses: number[] = []
     for (let round = 0; round < 7; round++) {
       const failures = failuresIn(store, { now: () => now })
-      failures.note('no such thing')
+      failures.note({ reason: 'no such thing' })
       await failures.close()
       const { retryAt = 0, failures: count } = (await failures.recall()) ?? {}
       expect(count).toBe(round + 1)
@@ -35,7 +35,7 @@ describe('a server that failed to start', () => {
   it('counts once in a process, however often it is tried there, until it starts', async () => {
     const store = memoryStore()
     const countAfter = async (failures: StartFailures, ...reasons: readonly string[]) => {
-      for (const reason of reasons) failures.note(reason)
+      for (const reason of reasons) failures.note({ reason })
       await failures.close()
       return failures.recall()
     }
@@ -60,13 +60,24 @@ describe('a server that failed to start', () => {
     expect((await connectAndWait(world, store)).failure('a')).toMatchObject({ failures: 1 })
   })
 
+  it('is remembered with what it waits for', async () => {
+    const store = memoryStore()
+    const failures = failuresIn(store)
+    failures.note({ reason: 'nobody has signed in yet', needs: 'sign-in' })
+    await failures.close()
+    expect(await failures.recall()).toMatchObject({ needs: 'sign-in' })
+    failures.note({ reason: 'no response' })
+    await failures.close()
+    expect(await failures.recall()).not.toHaveProperty('needs')
+  })
+
   it('is tried at once when its program was installed, replaced or removed since', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'toolcrib-program-')), 'program')
     let program: string | undefined
     const store = memoryStore()
     const failures = failuresIn(store, { findProgram: async () => program })
     const noted = async () => {
-      failures.note('no such thing')
+      failures.note({ reason: 'no such thing' })
       await failures.close()
     }
     await noted()

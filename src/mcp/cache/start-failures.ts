@@ -6,6 +6,8 @@ import { type Schedule, waitAtMost, within } from '../../time.ts'
 /** In how many processes in a row a server failed to start, and why the last time. */
 export interface StartFailure {
   readonly reason: string
+  /** What it waited for, as in its status. */
+  readonly needs?: 'sign-in'
   readonly failures: number
   /** When it failed last, in milliseconds. */
   readonly failedAt: number
@@ -65,7 +67,7 @@ export class StartFailures {
   }
 
   /** Records a failed attempt, in the background. Only the first one since the last `clear()` raises the count. */
-  note(reason: string): void {
+  note({ reason, needs }: Pick<StartFailure, 'reason' | 'needs'>): void {
     const failedAt = this.#now()
     const isRetry = this.#isCounted
     this.#isCounted = true
@@ -75,7 +77,14 @@ export class StartFailures {
         const before = readFailure(current)?.failures ?? 0
         const failures = isRetry ? Math.max(before, 1) : before + 1
         const retryAt = failedAt + Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
-        return { reason: reason.slice(0, MAX_REASON_CHARS), failures, failedAt, retryAt, program }
+        return {
+          reason: reason.slice(0, MAX_REASON_CHARS),
+          failures,
+          failedAt,
+          retryAt,
+          program,
+          ...(needs === undefined ? {} : { needs }),
+        }
       }
       await this.#store.update(this.#key, change, { ttlMs: KEPT_MS })
     })
@@ -126,13 +135,14 @@ export function describeStartFailure(
 
 function readFailure(data: unknown): StartFailure | undefined {
   if (!isRecord(data)) return undefined
-  const { reason, failures, failedAt, retryAt } = data
+  const { reason, needs, failures, failedAt, retryAt } = data
   const isWhole =
     typeof reason === 'string' &&
     typeof failures === 'number' &&
     typeof failedAt === 'number' &&
     typeof retryAt === 'number'
-  return isWhole ? { reason, failures, failedAt, retryAt } : undefined
+  if (!isWhole) return undefined
+  return { reason, failures, failedAt, retryAt, ...(needs === 'sign-in' ? { needs } : {}) }
 }
 
 function ignore(): void {}

@@ -1,6 +1,6 @@
 import { ToolcribError } from '../../errors.ts'
 import type { RegistryOptions } from '../../registry-options.ts'
-import type { SearcherName } from '../../search/searchers.ts'
+import type { SearcherName } from '../../search/tool-finder.ts'
 import type { Variables } from './expand-variables.ts'
 import {
   type FieldKind,

@@ -89,7 +89,12 @@ function entryOf({ hash, runs, approval }: LockedServer): string {
 
 function goneWarning(path: string, servers: ReadonlySet<string>, file: string): string {
   const step = `restore it, or write a new one with "toolcrib lock"; if you removed it on purpose, delete ${file}`
-  return `${path} was used before and is missing, so ${[...servers].join(', ')} will not be checked for changes; ${step}`
+  return `${path} was used before and is missing, so ${shortly([...servers])} will not be checked for changes; ${step}`
+}
+
+function shortly(servers: readonly string[]): string {
+  const more = servers.length - 3
+  return more > 1 ? `${servers.slice(0, 3).join(', ')} and ${more} more` : servers.join(', ')
 }
 
 async function recall(file: string, path: string): Promise<Memory | undefined> {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { maskSecrets } from '../../secrets/mask-secrets.ts'
+import { maskSecrets } from '../../secrets/mask.ts'
 import { isSecretName } from '../../secrets/secret-signs.ts'
 import { asWritten } from '../config/read-servers.ts'
 import type { ServerConfig } from '../config/server-config.ts'
@@ -73,6 +73,15 @@ export function literalSecrets(config: ServerConfig): string[] {
     ...named('env', env),
     ...named('headers', headers),
   ]
+}
+
+/**
+ * Returns the words of the command that starts a server, to be shown to a person: as written, with variables unexpanded
+ * and `•••` in place of what looks like a secret. Empty for a server with a URL.
+ */
+export function commandWords(config: ServerConfig): string[] {
+  const { command, args = [] } = commandOf(config, () => '•••')
+  return command === undefined ? [] : [command, ...args]
 }
 
 function isEmpty(map: Readonly<Record<string, string>>): boolean {

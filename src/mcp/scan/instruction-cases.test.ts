@@ -76,8 +76,8 @@ describe('instructions in definitions', () => {
       const all = unseen.filter((each) => each.label === label)
       return all.filter(({ tool }) => isSuspicious(tool)).length / all.length
     }
-    expect(found('attack')).toBeGreaterThanOrEqual(0.89)
-    expect(found('harmless')).toBeLessThanOrEqual(0.09)
+    expect(found('attack')).toBeGreaterThanOrEqual(0.9)
+    expect(found('harmless')).toBeLessThanOrEqual(0.12)
   })
 
   it('are not reported where there are none', () => {

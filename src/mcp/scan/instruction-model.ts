@@ -128,3 +128,8 @@ function* piecesOf(text: string, start: number, end: number): Generator<Sentence
     if (at + 2 * MAX_SENTENCE >= end) return
   }
 }
+
+/** Removes accents from Latin letters: `\b` does not handle them, and writers often omit them. */
+export function withoutAccents(text: string): string {
+  return text.replace(/[\u00c0-\u024f]/g, (letter) => letter.normalize('NFD').charAt(0))
+}

@@ -1,24 +1,6 @@
-import type { Trace } from '../../finding.ts'
 import { ENGLISH } from './english-shapes.ts'
-import { excerptAt } from './hidden-characters.ts'
-import { sentencesOf } from './instruction-model.ts'
+import { withoutAccents } from './instruction-model.ts'
 import { SECRET_FILE, type Shape, shape } from './shape.ts'
-
-/** Finds sentences that have the shape of an instruction to the model, one trace per message. Expects lower case. */
-export function findShapes(accented: string): Trace[] {
-  const text = withoutAccents(accented)
-  const traces = new Map<string, Trace>()
-  const shapes = SHAPES.filter(({ gate }) => gate.test(text))
-  if (shapes.length === 0) return []
-  for (const { sentence, at } of sentencesOf(text)) {
-    for (const { kind, severity, message, parts } of shapes) {
-      if (traces.has(message) || !parts.every((part) => part.test(sentence))) continue
-      const first = Math.min(...parts.map((part) => sentence.search(part)))
-      traces.set(message, { kind, severity, message, excerpt: excerptAt(text, at + first, 60) })
-    }
-  }
-  return [...traces.values()]
-}
 
 /** Words of one language, by their role in an instruction; a shape needs one of each. */
 interface Words {
@@ -40,11 +22,6 @@ interface Words {
   /** What was said before. */
   readonly earlier: RegExp
   readonly keys: RegExp
-}
-
-/** Removes accents from Latin letters: `\b` does not handle them, and writers often omit them. */
-export function withoutAccents(text: string): string {
-  return text.replace(/[\u00c0-\u024f]/g, (letter) => letter.normalize('NFD').charAt(0))
 }
 
 function shapesOf(words: Words): Shape[] {

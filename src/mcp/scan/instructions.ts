@@ -2,8 +2,8 @@ import type { FindingKind, Severity, Trace } from '../../finding.ts'
 import { nameSkeletons, withoutHidden } from '../../names.ts'
 import { encodedText, readingsOf } from './decode-text.ts'
 import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
-import { isInstruction, sentencesOf } from './instruction-model.ts'
-import { findShapes, withoutAccents } from './instruction-words.ts'
+import { isInstruction, sentencesOf, withoutAccents } from './instruction-model.ts'
+import { SHAPES } from './instruction-words.ts'
 
 /** No rule matches a text this short, and most texts of a schema are. */
 const MIN_CHARACTERS = 8
@@ -52,6 +52,22 @@ function findIn(text: string): Trace[] {
     ...byRules,
     ...[lines, ...others].flatMap((reading) => [...findShapes(reading), ...findByModel(reading)]),
   ]
+}
+
+/** Finds sentences that have the shape of an instruction to the model, one trace per message. Expects lower case. */
+function findShapes(accented: string): Trace[] {
+  const text = withoutAccents(accented)
+  const traces = new Map<string, Trace>()
+  const shapes = SHAPES.filter(({ gate }) => gate.test(text))
+  if (shapes.length === 0) return []
+  for (const { sentence, at } of sentencesOf(text)) {
+    for (const { kind, severity, message, parts } of shapes) {
+      if (traces.has(message) || !parts.every((part) => part.test(sentence))) continue
+      const first = Math.min(...parts.map((part) => sentence.search(part)))
+      traces.set(message, { kind, severity, message, excerpt: excerptAt(text, at + first, 60) })
+    }
+  }
+  return [...traces.values()]
 }
 
 function findByModel(text: string): Trace[] {

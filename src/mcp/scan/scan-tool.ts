@@ -1,5 +1,6 @@
 import type { Finding, Trace } from '../../finding.ts'
 import { isRecord } from '../../json.ts'
+import { isPlainText } from '../../names.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { hiddenCharacters } from './hidden-characters.ts'
 import { findInstructions } from './instructions.ts'
@@ -18,7 +19,7 @@ export function scanTool(
   known = new Map<string, readonly Trace[]>(),
 ): Finding[] {
   const findings = texts.flatMap(({ place, text }) => {
-    const traces = known.get(text) ?? [...hiddenCharacters(text), ...findInstructions(text)]
+    const traces = known.get(text) ?? tracesIn(text)
     known.set(text, traces)
     return traces.map((trace): Finding => ({ ...trace, server, tool: tool.name, place }))
   })
@@ -29,6 +30,12 @@ export function scanTool(
     findings.push({ ...trace, server, tool: tool.name, place: unread.slice(0, 200) })
   }
   return findings.sort((a, b) => RANK[b.severity] - RANK[a.severity]).slice(0, MAX_FINDINGS)
+}
+
+/** What is suspicious in one text. Most texts are plain and hide nothing. */
+function tracesIn(text: string): Trace[] {
+  const hidden = isPlainText(text) ? [] : hiddenCharacters(text)
+  return [...hidden, ...findInstructions(text)]
 }
 
 /** How much of either end of a text may continue in another. */

@@ -1,10 +1,9 @@
 import type { Client } from '@modelcontextprotocol/client'
-import type { ServerEventBody } from '../../events.ts'
+import type { ServerEventBody, ServerNeed } from '../../events.ts'
 import { canonicalJson } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import type { ServerStatus } from '../../registry/server-directory.ts'
-import { concealerOf } from '../../secrets/mask.ts'
-import { maskSecrets } from '../../secrets/mask-secrets.ts'
+import { concealerOf, maskSecrets } from '../../secrets/mask.ts'
 import type { ToolContext, ToolResult } from '../../tool.ts'
 import type { StartFailure } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
@@ -79,7 +78,7 @@ export class ManagedServer {
       await this.#start()
       // After too many failures there was no attempt: why they happened is still true.
       if (before.state === 'failed' && this.status.state === 'connecting' && !this.#link.isClosed)
-        this.#state.set('failed', before.reason)
+        this.#state.set('failed', before)
     })
   }
 
@@ -147,7 +146,11 @@ export class ManagedServer {
     if (this.#link.isClosed) return
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
-    if (isRemembered && this.config.start !== 'eager') return this.#state.set('cold')
+    if (isRemembered && this.config.start !== 'eager') {
+      // A request may have come meanwhile: then it connects, or has done so.
+      if (!this.#link.isUsed) this.#state.set('cold')
+      return
+    }
     await this.#link.start(await recalling)
   }
 }
@@ -164,6 +167,12 @@ type WithoutServer<Event> = Event extends unknown ? Omit<Event, 'server'> : neve
 
 /** An event of one server, without the server's name. */
 export type ServerEvent = WithoutServer<ServerEventBody>
+
+/** Why a server must not or cannot run, and what would let it. */
+export interface ServerProblem {
+  readonly reason: string
+  readonly needs?: ServerNeed | undefined
+}
 
 /** One server's name, config and status, and the events about it. */
 export class ServerState {
@@ -196,8 +205,11 @@ export class ServerState {
   }
 
   /** Why the server must not run right now: its config is invalid, or it is not approved. */
-  get refusal(): string | undefined {
-    return this.config.problem ?? this.#context.guard.refusal(this.name, this.config)
+  get refusal(): ServerProblem | undefined {
+    const { problem } = this.config
+    if (problem !== undefined) return { reason: problem, needs: 'config' }
+    const reason = this.#context.guard.refusal(this.name, this.config)
+    return reason === undefined ? undefined : { reason, needs: 'approval' }
   }
 
   /**
@@ -206,17 +218,20 @@ export class ServerState {
    */
   throwIfRefused(): void {
     const { refusal } = this
-    if (refusal !== undefined) throw new Error(refusal)
+    if (refusal) throw new Error(refusal.reason)
   }
 
   /** Records the new state and reports a change. */
-  set(state: ServerStatus['state'], because = ''): void {
-    const reason = this.presentable(because)
-    const status = state === 'failed' ? { server: this.name, state, reason } : { server: this.name, state }
+  set(state: Exclude<ServerStatus['state'], 'failed'>): void
+  set(state: 'failed', problem: ServerProblem): void
+  set(state: ServerStatus['state'], { reason, needs }: ServerProblem = { reason: '' }): void {
+    const problem = { reason: this.presentable(reason), ...(needs === undefined ? {} : { needs }) }
+    const status =
+      state === 'failed' ? { server: this.name, state, ...problem } : { server: this.name, state }
     const isNew = canonicalJson(status) !== canonicalJson(this.#status)
     this.#status = status
     if (isNew || state === 'connecting')
-      this.emit({ type: 'server-state', state, ...(state === 'failed' ? { reason } : {}) })
+      this.emit({ type: 'server-state', state, ...(state === 'failed' ? problem : {}) })
   }
 
   /** Reports a recoverable error; the more there are of a kind, the fewer are reported. */

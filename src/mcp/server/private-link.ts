@@ -53,7 +53,7 @@ export class PrivateLink implements ConnectionKeeper {
       return Promise.resolve(this.#live.connection)
     }
     const { refusal } = this.#state
-    if (refusal !== undefined) return Promise.reject(new Error(refusal))
+    if (refusal) return Promise.reject(new Error(refusal.reason))
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined
     })

@@ -5,11 +5,14 @@ import { connectServers } from '../connect-servers.ts'
 import type { OpenConnection } from '../connection/open-connection.ts'
 import { lockServers } from '../lock/lockfile.ts'
 import { begin, call, storeWith, World } from './fake-world.fixture.ts'
-import { RestartPolicy } from './server-link.ts'
 
 const CONFIG = { servers: { a: { command: 'x' } } }
 const NOTHING_APPROVED = lockServers(new Map())
-const REFUSED = { state: 'failed', reason: expect.stringContaining('not in toolcrib.lock') }
+const REFUSED = {
+  state: 'failed',
+  needs: 'approval',
+  reason: expect.stringContaining('not in toolcrib.lock'),
+}
 
 describe('a server that a lockfile rejects while it connects', () => {
   it('is not used, although the previous lockfile approved it', async () => {
@@ -152,37 +155,6 @@ describe('a list that changes', () => {
     await call(registry)
     await world.pass(300)
     expect(registry.has('mcp__a__late')).toBe(true)
-  })
-})
-
-describe('RestartPolicy', () => {
-  it('pauses longer after each failure, jittered, and trips after five', () => {
-    const policy = new RestartPolicy({ now: () => 0, random: () => 1 })
-    const pauses = [1, 2, 3, 4, 5].map(() => {
-      policy.noteFailure({ upMs: 0 })
-      return policy.pauseMs
-    })
-    expect(pauses).toEqual([200, 400, 800, 1_600, 30_000])
-    expect(policy.isTripped).toBe(true)
-    const early = new RestartPolicy({ now: () => 0, random: () => 0 })
-    early.noteFailure({ upMs: 0 })
-    expect(early.pauseMs).toBe(100)
-  })
-
-  it('resets the count after a stable run', () => {
-    const policy = new RestartPolicy({ now: () => 0, random: () => 1 })
-    for (let failures = 0; failures < 4; failures++) policy.noteFailure({ upMs: 0 })
-    policy.noteFailure({ upMs: 10_000 })
-    expect(policy.isTripped).toBe(false)
-    expect(policy.pauseMs).toBe(200)
-  })
-
-  it('allows one attempt when the delay is over', () => {
-    let now = 0
-    const policy = new RestartPolicy({ now: () => now, random: () => 1 })
-    for (let failures = 0; failures < 5; failures++) policy.noteFailure({ upMs: 0 })
-    now = 30_000
-    expect(policy.pauseMs).toBe(0)
   })
 })
 

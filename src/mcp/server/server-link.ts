@@ -4,8 +4,10 @@ import { Deadline, isTooLate, Timers } from '../../time.ts'
 import { describeStartFailure, type StartFailure, type StartFailures } from '../cache/start-failures.ts'
 import type { ServerConfig } from '../config/server-config.ts'
 import type { Connection } from '../connection/connection.ts'
+import { isSignInFailure } from '../connection/http/describe-http-error.ts'
 import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
-import type { ServerState } from './managed-server.ts'
+import type { ServerProblem, ServerState } from './managed-server.ts'
+import { COOL_DOWN_MS, RestartPolicy } from './restart-policy.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
 
@@ -17,12 +19,13 @@ export class ServerLink implements ConnectionKeeper {
   readonly #state: ServerState
   readonly #catalogue: ServerCatalogue
   readonly #context: ServerContext
-  readonly #restarts: RestartPolicy
   readonly #failures: StartFailures | undefined
   readonly #timers: Timers<'retry' | 'pause'>
   readonly #closing = new AbortController()
   readonly #endings = new Set<Promise<void>>()
   #live: LiveConnection | undefined
+  /** Made by the first failure. */
+  #restarts: RestartPolicy | undefined
   #connecting: Promise<Connection> | undefined
   #holders = 0
   /** When the connection attempt under way began. */
@@ -36,7 +39,6 @@ export class ServerLink implements ConnectionKeeper {
     this.#state = state
     this.#catalogue = catalogue
     this.#context = context
-    this.#restarts = new RestartPolicy(context)
     this.#failures = context.failuresOf(state.name, state.runConfig)
     this.#timers = new Timers(context.schedule)
   }
@@ -47,6 +49,11 @@ export class ServerLink implements ConnectionKeeper {
 
   get isHeld(): boolean {
     return this.#holders > 0
+  }
+
+  /** Whether it is connected, or connects. */
+  get isUsed(): boolean {
+    return this.#live !== undefined || this.#connecting !== undefined
   }
 
   /** The open connection, if any. */
@@ -63,7 +70,7 @@ export class ServerLink implements ConnectionKeeper {
       return Promise.resolve(this.#live.connection)
     }
     const { refusal } = this.#state
-    if (refusal !== undefined) return Promise.reject(new Error(refusal))
+    if (refusal) return Promise.reject(new Error(refusal.reason))
     this.#connecting ??= this.#connect().finally(() => {
       this.#connecting = undefined
     })
@@ -89,7 +96,10 @@ export class ServerLink implements ConnectionKeeper {
     if (failure === undefined) return this.connected().then(ignore, ignore)
     this.#restingAfter = failure
     const leftMs = failure.retryAt - this.#context.now()
-    this.#state.set('failed', describeStartFailure(failure, this.#context.now()))
+    this.#state.set('failed', {
+      reason: describeStartFailure(failure, this.#context.now()),
+      needs: failure.needs,
+    })
     this.#timers.start('retry', Math.min(leftMs, COOL_DOWN_MS), () => void this.connected().catch(ignore))
   }
 
@@ -138,7 +148,7 @@ export class ServerLink implements ConnectionKeeper {
   }
 
   /** Stops the server and removes its tools, because its config is invalid or it is not approved. */
-  async refuse(refusal: string): Promise<void> {
+  async refuse(refusal: ServerProblem): Promise<void> {
     this.#catalogue.drop()
     this.#timers.stop('retry')
     const connection = this.#release()
@@ -162,7 +172,9 @@ export class ServerLink implements ConnectionKeeper {
   #noteSlowStart(): void {
     const sinceMs = this.#tryingSince === undefined ? 0 : this.#context.now() - this.#tryingSince
     if (sinceMs >= SLOW_START_MS)
-      this.#failures?.note(`it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`)
+      this.#failures?.note({
+        reason: `it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`,
+      })
   }
 
   async #connect(): Promise<Connection> {
@@ -200,7 +212,7 @@ export class ServerLink implements ConnectionKeeper {
   async #waitForTurn(): Promise<void> {
     const { signal } = this.#closing
     signal.throwIfAborted()
-    const { pauseMs, isTripped } = this.#restarts
+    const { pauseMs = 0, isTripped = false } = this.#restarts ?? {}
     if (pauseMs === 0) return
     if (isTripped) {
       const { status } = this.#state
@@ -246,14 +258,15 @@ export class ServerLink implements ConnectionKeeper {
 
   #noteFailure(error: unknown): string {
     const refusal = this.isClosed ? undefined : this.#state.refusal
-    if (refusal !== undefined) {
+    if (refusal) {
       void this.refuse(refusal)
-      return refusal
+      return refusal.reason
     }
     const tooLate = `it did not connect within ${this.#state.connectMs} ms; check what it is waiting for, or increase connect_timeout_ms`
     const reason = this.#state.presentable(isTooLate(error) ? tooLate : describeError(error))
-    if (!this.isClosed) this.#failures?.note(reason)
-    this.#failed(reason, { upMs: 0 })
+    const problem = isSignInFailure(error) ? ({ reason, needs: 'sign-in' } as const) : { reason }
+    if (!this.isClosed) this.#failures?.note(problem)
+    this.#failed(problem, { upMs: 0 })
     return reason
   }
 
@@ -271,13 +284,14 @@ export class ServerLink implements ConnectionKeeper {
     const upMs = this.#context.now() - this.#live.startedAt
     this.#release()
     void this.#end(connection)
-    this.#failed(reason, { upMs })
+    this.#failed({ reason }, { upMs })
   }
 
-  #failed(reason: string, { upMs }: { upMs: number }): void {
+  #failed(problem: ServerProblem, { upMs }: { upMs: number }): void {
     if (this.isClosed) return
+    this.#restarts ??= new RestartPolicy(this.#context)
     this.#restarts.noteFailure({ upMs })
-    this.#state.set('failed', reason)
+    this.#state.set('failed', problem)
     // A server whose tools are known is restarted by the next call.
     if (this.#catalogue.tools !== undefined && this.#state.config.start !== 'eager') return
     this.#timers.start('retry', this.#restarts.pauseMs, () => void this.connected().catch(ignore))
@@ -312,44 +326,3 @@ interface LiveConnection {
 }
 
 function ignore(): void {}
-
-/** A server that ran for this long was not in a crash loop. */
-const STABLE_MS = 10_000
-const FIRST_DELAY_MS = 200
-const MAX_FAILURES = 5
-const COOL_DOWN_MS = 30_000
-
-/**
- * Decides when a failed server may restart: after a delay that doubles each time, with jitter so that many servers do
- * not return at once. After five consecutive failures, only every half minute.
- */
-export class RestartPolicy {
-  readonly #now: () => number
-  readonly #random: () => number
-  #failures = 0
-  #notBefore = 0
-
-  constructor({ now, random }: { readonly now: () => number; readonly random: () => number }) {
-    this.#now = now
-    this.#random = random
-  }
-
-  /** Records that it failed to start, or ended after `upMs`. */
-  noteFailure({ upMs }: { readonly upMs: number }): void {
-    if (upMs >= STABLE_MS) this.#failures = 0
-    this.#failures++
-    const delayMs = FIRST_DELAY_MS * 2 ** (this.#failures - 1)
-    const pauseMs = this.isTripped ? COOL_DOWN_MS : delayMs * (0.5 + this.#random() / 2)
-    this.#notBefore = this.#now() + pauseMs
-  }
-
-  /** True in a crash loop; callers then fail instead of waiting for the delay. */
-  get isTripped(): boolean {
-    return this.#failures >= MAX_FAILURES
-  }
-
-  /** How long until the next start is allowed. */
-  get pauseMs(): number {
-    return Math.max(0, this.#notBefore - this.#now())
-  }
-}

@@ -1,5 +1,6 @@
 import type { Listing } from '../../tool.ts'
-import type { LexicalIndex, WordScan } from '../lexical.ts'
+import type { WordScan } from '../lexical/scoreboard.ts'
+import type { LexicalIndex } from '../lexical.ts'
 import type { Request } from '../query/request.ts'
 import { acceptEvery, type RankOptions } from '../searcher.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'

@@ -1,21 +1,8 @@
+import type { Listing } from '../../tool.ts'
+import { compareNames } from '../top-matches.ts'
+import { FIELDS } from './listing-terms.ts'
 import { IMPACT_MASK, LISTING_SHIFT, type PostingLists, SATURATION } from './posting-lists.ts'
-import { eachWord, STOP_WORDS } from './text-words.ts'
-import type { Vocabulary } from './vocabulary.ts'
-
-/** One stem of a query. */
-export interface Term {
-  /** A listing's gain from containing it to saturation. */
-  readonly weight: number
-  /** How much of the query it covers. */
-  readonly cover: number
-  /** Its words in the index, each with the extra gain for the exact word of the query. */
-  readonly forms: readonly Form[]
-}
-
-export interface Form {
-  readonly list: number
-  readonly weight: number
-}
+import type { QueryTerm, Term, WeightedWord } from './vocabulary.ts'
 
 const LAST_TURN = 0xffffffff
 
@@ -144,98 +131,142 @@ export class Scoreboard {
   }
 }
 
-/** Maximum words read of a query; later words of a very long text make no difference. */
-const MAX_WORDS = 256
-
-/** The bonus for the exact word of the query: `listing` and `list` share a stem but often not a meaning. */
-const SAME_WORD = 0.5
-
-/**
- * The gain of a repeated word: more than one occurrence, but far from twice, since long requests repeat their
- * subject.
- */
-const REPEATED = 0.5
-
-/** A word of a request, and how much it counts: 1 by default, less for a word that says little about the tool. */
-export interface WeightedWord {
-  readonly text: string
-  readonly weight: number
-  /** What the request says instead: a word of another language, or an everyday phrase. */
-  readonly written?: string
-  /** The word supplements the request, so it is not reported if no listing contains it. */
-  readonly isAdded?: boolean
+/** What words say about one listing. */
+export interface WordMatch {
+  readonly listing: Listing
+  readonly number: number
+  readonly score: number
+  /** The share of the query that the listing covers, weighted by rarity. */
+  readonly coverage: number
 }
 
-/** A term of the query and the positions of its words. */
-export interface QueryTerm extends Term {
-  readonly written: readonly number[]
+/** The share of a listing's score that is proportional to how much of the query it covers. */
+const COVERAGE = 0.5
+
+/** The rounding error of a sum that is computed in another order is far smaller. */
+const ALMOST = 1 - 1e-9
+
+interface ScanParts {
+  readonly words: readonly WeightedWord[]
+  readonly terms: readonly QueryTerm[]
+  readonly board: Scoreboard
+  readonly postings: PostingLists
+  readonly listings: readonly (Listing | undefined)[]
 }
 
-/** Converts written words to index terms; stop words count only if there is nothing else. */
-export function queryTerms(
-  words: readonly WeightedWord[],
-  vocabulary: Vocabulary,
-  listings: number,
-): QueryTerm[] {
-  const terms = readTerms(words, vocabulary, listings, (word) => !STOP_WORDS.has(word))
-  return terms.length > 0 ? terms : readTerms(words, vocabulary, listings, () => true)
-}
+/** One query's scoreboard, read as matches: the best, their reasons, and words that no listing contains. */
+export class WordScan {
+  /** How many listings contain a word of the query. */
+  readonly total: number
+  readonly #scanned: ScanParts
+  readonly #wholeCover: number
 
-function readTerms(
-  words: readonly WeightedWord[],
-  vocabulary: Vocabulary,
-  listings: number,
-  isRead: (word: string) => boolean,
-): QueryTerm[] {
-  const drafts = new Map<number | string, Draft>()
-  const count = Math.min(words.length, MAX_WORDS)
-  for (let place = 0; place < count; place++) {
-    const { text = '', weight = 1 } = words[place] ?? {}
-    eachWord(text, (word) => {
-      if (!isRead(word)) return true
-      const stem = vocabulary.findStem(word)
-      const draft = drafts.get(stem ?? word)
-      if (draft === undefined) drafts.set(stem ?? word, { stem, words: [word], written: [place], weight })
-      else {
-        draft.words.push(word)
-        draft.written.push(place)
-        draft.weight = Math.max(draft.weight, weight)
+  constructor(scanned: ScanParts) {
+    this.#scanned = scanned
+    this.total = scanned.board.touchedCount
+    this.#wholeCover = scanned.terms.reduce((sum, { cover }) => sum + cover, 0)
+  }
+
+  /** The listings with the highest scores, best first; ties by trust, then by name. */
+  best(limit: number): WordMatch[] {
+    const { board, listings } = this.#scanned
+    const { touched, touchedCount, scores, covers } = board
+    const share = COVERAGE / this.#wholeCover
+    const best: WordMatch[] = []
+    let leastScore = 0
+    for (let at = 0; at < touchedCount; at++) {
+      const number = touched[at] as number
+      // As in `score`, for listings that are known to be touched.
+      const about = (scores[number] as number) * (1 - COVERAGE + share * (covers[number] as number))
+      if (about < leastScore) continue
+      const score = this.score(number)
+      if (score < leastScore) continue
+      const listing = listings[number]
+      if (listing === undefined) continue
+      insert(best, { listing, number, score, coverage: this.coverage(number) }, limit)
+      if (best.length === limit) leastScore = (best[limit - 1]?.score ?? 0) * ALMOST
+    }
+    return best
+  }
+
+  /** The score of a listing; 0 if it contains no word of the query. */
+  score(number: number): number {
+    const { board } = this.#scanned
+    if (!board.isTouched(number)) return 0
+    return (board.scores[number] as number) * (1 - COVERAGE + COVERAGE * this.coverage(number))
+  }
+
+  coverage(number: number): number {
+    const { board } = this.#scanned
+    return board.isTouched(number) ? (board.covers[number] as number) / this.#wholeCover : 0
+  }
+
+  /** For each match, the words it contains and in which fields. */
+  reasonsOf(matches: readonly { readonly number: number }[]): string[][] {
+    const { board, terms, postings, words } = this.#scanned
+    const fields = board.fieldsOf(
+      terms,
+      matches.map(({ number }) => number),
+      postings,
+    )
+    return matches.map((_, place) => {
+      const reasons: string[] = []
+      for (let at = 0; at < terms.length; at++) {
+        const held = fields[at]?.[place] ?? 0
+        if (held > 0) reasons.push(`${quoted(words[terms[at]?.written[0] ?? 0])} in ${FIELD_LABELS[held]}`)
       }
-      return true
+      return reasons
     })
   }
-  const terms: QueryTerm[] = []
-  for (const draft of drafts.values()) terms.push(toTerm(draft, vocabulary, listings))
-  return terms
-}
 
-/** The query's words that share a stem; no stem if the index contains none of them. */
-interface Draft {
-  readonly stem: number | undefined
-  readonly words: string[]
-  readonly written: number[]
-  /** The largest of its words' weights. */
-  weight: number
-}
-
-function toTerm(
-  { stem, words, written, weight }: Draft,
-  vocabulary: Vocabulary,
-  listings: number,
-): QueryTerm {
-  if (stem === undefined) return { weight: 0, cover: weight * rarity(0, listings), forms: [], written }
-  const cover = weight * rarity(vocabulary.listingsWith(stem), listings)
-  const emphasis = 1 + REPEATED * Math.log(words.length)
-  const forms: Form[] = []
-  for (let list = vocabulary.firstForm(stem); list !== undefined; list = vocabulary.nextForm(list)) {
-    const isAsked = words.some((word) => vocabulary.find(word) === list)
-    const held = vocabulary.postings.lengths[list] ?? 0
-    forms.push({ list, weight: isAsked ? weight * SAME_WORD * emphasis * rarity(held, listings) : 0 })
+  /** Words that no accepted listing contains, as written. */
+  unmatchedWords(): string[] {
+    const { board, terms, postings, words } = this.#scanned
+    return unmatchedAmong(words, terms, (term) => board.isHeld(term, postings))
   }
-  return { weight: emphasis * cover, cover, forms, written }
 }
 
-/** Inverse document frequency of a word that `held` of `all` listings contain. */
-function rarity(held: number, all: number): number {
-  return Math.log(1 + (all - held + 0.5) / (held + 0.5))
+/** The words of which no term is held, as written. */
+export function unmatchedAmong(
+  words: readonly WeightedWord[],
+  terms: readonly QueryTerm[],
+  isHeld: (term: QueryTerm) => boolean,
+): string[] {
+  const held = terms.filter(isHeld)
+  if (held.length === terms.length) return []
+  const matched = new Set(held.flatMap((term) => term.written))
+  const read = new Set(terms.flatMap((term) => term.written))
+  const unmatched = words.filter((_, place) => read.has(place) && !matched.has(place))
+  return [...new Set(unmatched.filter(({ isAdded }) => !isAdded).map(({ text, written }) => written ?? text))]
 }
+
+function quoted(word: WeightedWord | undefined): string {
+  if (word?.written === undefined) return `"${word?.text}"`
+  return `"${word.written}" ("${word.text}")`
+}
+
+function insert(best: WordMatch[], match: WordMatch, limit: number): void {
+  let low = 0
+  let high = best.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isBefore(match, best[middle])) high = middle
+    else low = middle + 1
+  }
+  if (low >= limit) return
+  best.splice(low, 0, match)
+  if (best.length > limit) best.pop()
+}
+
+function isBefore(a: WordMatch, b: WordMatch | undefined): boolean {
+  if (b === undefined || a.score !== b.score) return b === undefined || a.score > b.score
+  if (a.listing.trust !== b.listing.trust) return a.listing.trust > b.listing.trust
+  return compareNames(a.listing.name, b.listing.name) < 0
+}
+
+/** Field names for reasons, indexed by field bits. */
+const FIELD_LABELS: readonly string[] = Array.from({ length: 1 << FIELDS.length }, (_, fields) =>
+  FIELDS.filter((_, at) => (fields & (1 << at)) !== 0)
+    .map(({ label }) => label)
+    .join(', '),
+)

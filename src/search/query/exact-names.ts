@@ -1,6 +1,6 @@
 import { HASH_SEED, hashed } from '../../json.ts'
 import { isPlainText } from '../../names.ts'
-import { changedGroups, type ListingGroups } from '../../registry/catalogue.ts'
+import { changedGroups, type ListingGroups } from '../../registry/snapshot.ts'
 import type { Listing } from '../../tool.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { WeightedWord } from '../lexical/scoreboard.ts'
 import { STOP_WORDS, wordsOf } from '../lexical/text-words.ts'
+import type { WeightedWord } from '../lexical/vocabulary.ts'
 import { everydayVerbs } from './everyday-phrases.ts'
 import { isForeignFunctionWord, soundsForeign, translated } from './other-languages.ts'
 import type { Query } from './query.ts'

@@ -83,7 +83,7 @@ function OpenGuide({ at }: { readonly at: number }) {
         }
       >
         <div class="stack">
-          <p>{current.text}</p>
+          {isHere && <p>{current.text}</p>}
           {at === 0 && isHere && <Conversation />}
           <div class="row">
             {!isHere && (

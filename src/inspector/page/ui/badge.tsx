@@ -46,8 +46,17 @@ export function ServerDot({ state }: { readonly state: string }) {
   )
 }
 
-export function ServerState({ state }: { readonly state: string }) {
-  return <Badge tone={SERVER_TONES[state] ?? 'plain'}>{state === 'cold' ? 'asleep' : state}</Badge>
+const NEEDS = { approval: 'not approved', config: 'bad config', 'sign-in': 'sign in' } as const
+
+export function ServerState({
+  state,
+  needs,
+}: {
+  readonly state: string
+  readonly needs?: keyof typeof NEEDS | undefined
+}) {
+  const word = needs === undefined ? (state === 'cold' ? 'asleep' : state) : NEEDS[needs]
+  return <Badge tone={SERVER_TONES[state] ?? 'plain'}>{word}</Badge>
 }
 
 /** `mcp__files__read` as `files · read`, with the whole name for those who need it. */

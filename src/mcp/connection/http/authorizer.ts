@@ -11,7 +11,7 @@ import {
 } from '@modelcontextprotocol/client'
 import { describeError } from '../../../errors.ts'
 import { type Schedule, within } from '../../../time.ts'
-import { AuthorizationNeeded, isHttpFailure } from './describe-http-error.ts'
+import { AuthorizationNeeded, isHttpFailure, SignInFailed } from './describe-http-error.ts'
 import type { AuthorizationFlows, OAuthSession, OAuthSettings } from './oauth-session.ts'
 
 /** Authorizations that one request may wait for, its own and those of other requests. */
@@ -113,15 +113,14 @@ export class Authorizer implements AuthProvider {
     try {
       callback = await within(CONSENT_MS, oauth.authorize({ server, url, signal }), schedule)
     } catch (cause) {
-      throw new Error(`authorization failed: ${describeError(cause)}`, { cause })
+      throw new SignInFailed(`authorization failed: ${describeError(cause)}`, { cause })
     }
-    if (!session.isOwn(callback)) throw new Error('the OAuth callback does not match the request')
+    if (!session.isOwn(callback)) throw new SignInFailed('the OAuth callback does not match the request')
     const authorizationCode = await this.#readCode(callback)
     const iss = callback.get('iss') ?? undefined
-    await auth(session, {
-      ...this.#request(needed),
-      authorizationCode,
-      ...(iss === undefined ? {} : { iss }),
+    const request = { ...this.#request(needed), authorizationCode, ...(iss === undefined ? {} : { iss }) }
+    await auth(session, request).catch((cause) => {
+      throw new SignInFailed(describeError(cause), { cause })
     })
   }
 
@@ -163,7 +162,7 @@ export class Authorizer implements AuthProvider {
       issParameterSupported: metadata?.authorization_response_iss_parameter_supported === true,
     })
     const reason = callback.get('error_description') ?? callback.get('error') ?? 'there is no code'
-    throw new Error(`authorization failed: ${reason}`)
+    throw new SignInFailed(`authorization failed: ${reason}`)
   }
 
   #noteFutile(scope: string): void {
@@ -195,9 +194,11 @@ function describeNeed({ kind, scope }: Needed): string {
 }
 
 function refused({ kind, scope }: Needed, cause: unknown): Error {
-  const reason =
-    kind === 'token'
-      ? 'it rejected the authorization that it has just issued'
-      : `it demands scopes that its authorization server does not grant${scope ? ` (${scope})` : ''}; ask its operator for access`
-  return new Error(reason, { cause })
+  if (kind === 'token')
+    return new SignInFailed('it rejected the authorization that it has just issued', { cause })
+  const scopes = scope ? ` (${scope})` : ''
+  return new Error(
+    `it demands scopes that its authorization server does not grant${scopes}; ask its operator for access`,
+    { cause },
+  )
 }

@@ -23,6 +23,16 @@ export class AuthorizationNeeded extends Error {
   }
 }
 
+/** A server wants a person to sign in, and nobody did, or in vain. */
+export class SignInFailed extends Error {
+  override readonly name = 'SignInFailed'
+}
+
+/** Whether a failed sign-in is among the causes of an error. */
+export function isSignInFailure(error: unknown): boolean {
+  return causesOf(error).some((cause) => cause instanceof SignInFailed)
+}
+
 /** Checks fields instead of the class: loading the SDK takes longer than a search. */
 export function isHttpFailure(error: unknown): error is HttpFailure {
   return error instanceof Error && error.name === 'SdkHttpError' && 'status' in error && 'data' in error

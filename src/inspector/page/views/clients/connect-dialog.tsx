@@ -69,11 +69,17 @@ function Effect({
   readonly kind: Plan['kind']
 }) {
   if (kind === 'disconnect')
-    return <p>{moved.length === 0 ? 'The entry of the gateway goes.' : `${moved.join(', ')} come back.`}</p>
+    return (
+      <p>
+        The entry of the gateway goes
+        {moved.length > 0 && `, and its own servers come back: ${moved.join(', ')}`}.
+      </p>
+    )
   return (
     <p>
       One entry for the gateway{moved.length > 0 && `, in place of ${moved.join(', ')}`}
-      {kept.length > 0 && `; ${kept.join(', ')} stay`}. The old file is kept, and “Undo” puts it back.
+      {kept.length > 0 && `. What the gateway does not have stays: ${kept.join(', ')}`}. The old file is kept,
+      and “Undo” puts it back.
     </p>
   )
 }

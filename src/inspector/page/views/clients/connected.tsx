@@ -7,7 +7,7 @@ import { Badge } from '../../ui/badge.tsx'
 export function Connected({ clients }: { readonly clients: Output<'clients'>['connected'] }) {
   return (
     <div class="scroll-x">
-      <table>
+      <table class="one-line">
         <thead>
           <tr>
             <th>Client</th>

@@ -17,6 +17,17 @@ describe('an event in a few words', () => {
     )
   })
 
+  it('says that a search found nothing', () => {
+    expect(summaryOf(event('searched', { query: 'pizza', total: 0, names: [] }))).toBe(
+      '“pizza” → nothing found',
+    )
+  })
+
+  it('says how a session was opened', () => {
+    expect(summaryOf(event('session-opened', { restored: 0 }))).toBe('new')
+    expect(summaryOf(event('session-opened', { restored: 2 }))).toBe('2 tools restored')
+  })
+
   it('says how a call ended', () => {
     const call = { name: 'mcp__files__read', durationMs: 1_500 }
     expect(summaryOf(event('call-finished', { ...call, ok: true }))).toBe('files · read · ok in 1.5 s')

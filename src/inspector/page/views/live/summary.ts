@@ -1,5 +1,5 @@
 import type { LiveEvent } from '../../../record/event-log.ts'
-import { duration, whole } from '../../format.ts'
+import { duration, plural, whole } from '../../format.ts'
 
 /** An event in a few words; undefined for those that its details say best. */
 export function summaryOf({ type, server, details }: LiveEvent): string | undefined {
@@ -20,7 +20,7 @@ export function summaryOf({ type, server, details }: LiveEvent): string | undefi
   } = details
   switch (type) {
     case 'searched':
-      return `“${query}” → ${whole(Number(total))} found: ${namesOf(details.names)}`
+      return `“${query}” → ${Number(total) > 0 ? `${whole(Number(total))} found: ${namesOf(details.names)}` : 'nothing found'}`
     case 'missed':
       return `“${text}” → nothing`
     case 'activated':
@@ -32,6 +32,8 @@ export function summaryOf({ type, server, details }: LiveEvent): string | undefi
       return nameOf(name)
     case 'call-finished':
       return `${nameOf(name)} · ${ok ? 'ok' : (code ?? 'failed')} in ${duration(Number(durationMs))}`
+    case 'session-opened':
+      return Number(details.restored) > 0 ? `${plural(Number(details.restored), 'tool')} restored` : 'new'
     case 'surfaced':
       return `${tools} tools in ${whole(Number(tokens))} tokens, ${whole(Number(deferredCount))} deferred`
     case 'server-state':

@@ -2,6 +2,7 @@ import type { Decision } from '../../../api/overview.ts'
 import { sentence } from '../../format.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
+import { Copyable } from '../../ui/copyable.tsx'
 
 const TONES: Readonly<Record<Decision['kind'], Tone>> = {
   quarantine: 'bad',
@@ -22,13 +23,16 @@ export function Decisions({ decisions }: { readonly decisions: readonly Decision
         <p class="muted">Nothing. Every server runs as approved.</p>
       ) : (
         <ul class="list">
-          {decisions.map(({ kind, title, step, to }) => (
+          {decisions.map(({ kind, title, step, command, to }) => (
             <li key={`${kind} ${title}`}>
               <a class="decision" href={to}>
                 <i class={`dot ${TONES[kind]}`} />
                 <b class="wrap">{title}</b>
               </a>
-              <p class={`under-dot small muted wrap ${kind === 'lock' ? '' : 'clamp'}`}>{sentence(step)}</p>
+              <div class="under-dot">
+                <p class={`small muted wrap ${kind === 'lock' ? '' : 'clamp'}`}>{sentence(step)}</p>
+                {command !== undefined && <Copyable text={command} />}
+              </div>
             </li>
           ))}
         </ul>

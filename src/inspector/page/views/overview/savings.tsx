@@ -4,7 +4,7 @@ import { Card } from '../../ui/card.tsx'
 import type { OverviewData } from './overview.tsx'
 
 /** Tokens that models did not have to read, today and in all. */
-export function Savings({ data: { today, total, since } }: { readonly data: OverviewData }) {
+export function Savings({ data: { today, total, since, hasTour } }: { readonly data: OverviewData }) {
   return (
     <Card label="Savings">
       <div class="figures">
@@ -25,7 +25,7 @@ export function Savings({ data: { today, total, since } }: { readonly data: Over
           note={today.errors === 0 ? 'none failed' : `${whole(today.errors)} failed`}
         />
       </div>
-      <PriceChoice />
+      <PriceChoice hasTour={hasTour} />
     </Card>
   )
 }
@@ -53,7 +53,7 @@ function Figure({
   )
 }
 
-function PriceChoice() {
+function PriceChoice({ hasTour }: { readonly hasTour: boolean }) {
   const known = PRICES.find(({ dollars }) => dollars === price.value)
   return (
     <div class="row small muted price-choice">
@@ -85,7 +85,10 @@ function PriceChoice() {
           onChange={({ currentTarget }) => choosePrice(Number(currentTarget.value))}
         />
       )}
-      <span>Uncached input, for each turn that Toolcrib saw. What searches brought in is taken off.</span>
+      <span>
+        Uncached input, estimated for each turn that Toolcrib saw. What searches brought in is taken off.
+        {hasTour && ' What the tour played counts too.'}
+      </span>
     </div>
   )
 }

@@ -1,4 +1,5 @@
-import { short, toolCalls, whole } from '../../format.ts'
+import { money, short, toolCalls, whole } from '../../format.ts'
+import { costOf } from '../../prices.ts'
 import { linkTo } from '../../router.ts'
 import { ServerDot } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -47,36 +48,30 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
           <thead>
             <tr>
               <th>Client</th>
-              <th class="number">Sessions</th>
+              <th class="number">Tokens saved</th>
+              <th class="number">In money</th>
               <th class="number">Turns</th>
               <th class="number">Searches</th>
               <th class="number">Calls</th>
               <th class="number">Errors</th>
-              <th class="number">Saved</th>
+              <th class="number">Sessions</th>
             </tr>
           </thead>
           <tbody>
-            {clients
-              .slice(0, 8)
-              .map(({ id, isNamed, latest, sessions, turns, searches, calls, errors, saved }) => (
-                <tr key={`${id} ${isNamed}`}>
-                  <td class="client">
-                    {latest === null ? (
-                      <ClientName id={id} isNamed={isNamed} />
-                    ) : (
-                      <a href={linkTo('sessions', latest)}>
-                        <ClientName id={id} isNamed={isNamed} />
-                      </a>
-                    )}
-                  </td>
-                  <td class="number">{whole(sessions)}</td>
-                  <td class="number">{whole(turns)}</td>
-                  <td class="number">{whole(searches)}</td>
-                  <td class="number">{whole(toolCalls({ calls, searches }))}</td>
-                  <td class="number">{whole(errors)}</td>
-                  <td class="number">{short(saved)}</td>
-                </tr>
-              ))}
+            {clients.slice(0, LISTED).map((client) => (
+              <tr key={`${client.id} ${client.isNamed}`}>
+                <td class="client">
+                  <ClientName client={client} />
+                </td>
+                <td class="number">{short(client.saved)}</td>
+                <td class="number">{money(costOf(client.saved))}</td>
+                <td class="number">{whole(client.turns)}</td>
+                <td class="number">{whole(client.searches)}</td>
+                <td class="number">{whole(toolCalls(client))}</td>
+                <td class="number">{whole(client.errors)}</td>
+                <td class="number">{whole(client.sessions)}</td>
+              </tr>
+            ))}
           </tbody>
         </table>
       </div>
@@ -84,6 +79,12 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
   )
 }
 
-function ClientName({ id, isNamed }: { readonly id: string; readonly isNamed: boolean }) {
-  return isNamed ? <span>{id}</span> : <code>{id}</code>
+/** With a way to its latest session, while that is remembered. */
+function ClientName({
+  client: { id, isNamed, latest },
+}: {
+  readonly client: OverviewData['clients'][number]
+}) {
+  const name = isNamed ? <span>{id}</span> : <code>{id}</code>
+  return latest === null ? name : <a href={linkTo('sessions', latest)}>{name}</a>
 }

@@ -4,6 +4,7 @@ import { tell } from '../../api-client.ts'
 import { plural } from '../../format.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card, Head } from '../../ui/card.tsx'
+import { Copyable } from '../../ui/copyable.tsx'
 import { Failed, Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
 import { Change } from './change.tsx'
@@ -71,10 +72,13 @@ export function Safety() {
                   {note}
                 </p>
                 {!isLocked && (
-                  <p class="muted">
-                    There is no lockfile, so nothing is compared. Run <code class="wrap">{lockCommand}</code>{' '}
-                    once: from then on a server that changes its tools is held back.
-                  </p>
+                  <div class="stack">
+                    <p class="muted">
+                      There is no lockfile, so nothing is compared. Run this once; from then on a server that
+                      changes its tools is held back:
+                    </p>
+                    <Copyable text={lockCommand} />
+                  </div>
                 )}
                 {isLocked && changes.length === 0 && <p class="muted">Every server is as approved.</p>}
                 <ul class="list">

@@ -10,9 +10,12 @@ import { Tabs } from '../../ui/tabs.tsx'
  * what runs on the machine.
  */
 export function AddServer({
+  command: add,
   onClose,
   onAdded,
 }: {
+  /** Adds a program to the config of this gateway, in a terminal. */
+  readonly command: string
   readonly onClose: () => void
   readonly onAdded: () => void
 }) {
@@ -78,7 +81,7 @@ export function AddServer({
               A web page must not decide what runs on your machine. Run this in a terminal; the gateway picks
               it up by itself:
             </p>
-            <Copyable text={`toolcrib add ${name || 'NAME'} -- ${command || 'COMMAND'}`} />
+            <Copyable text={`${add} ${name.trim() || 'NAME'} -- ${command.trim() || 'COMMAND'}`} />
           </>
         )}
       </form>

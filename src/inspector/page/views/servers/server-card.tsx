@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { ServerNeed } from 'toolcrib'
 import type { Input, Output } from '../../../api/routes.ts'
 import { tell } from '../../api-client.ts'
 import { clock, duration, sentence, whole } from '../../format.ts'
@@ -6,7 +7,9 @@ import { linkTo } from '../../router.ts'
 import { ServerState } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { ConfigChange } from '../../ui/config-change.tsx'
+import { Copyable } from '../../ui/copyable.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { useChanged } from '../../use-api.ts'
 import { ServerLines } from './server-lines.tsx'
 import { SignInToServer } from './sign-in-to-server.tsx'
 
@@ -24,8 +27,10 @@ export function ServerCard({
   readonly isOpen: boolean
   readonly onChanged: () => void
 }) {
-  const { server, state, tools, tokens, starts, startMs, readySince, runs, about, step } = data
+  const { server, state, tools, tokens, starts, startMs, readySince, runs, about } = data
+  const needs = 'needs' in data ? data.needs : undefined
   const [isShown, setShown] = useState(isOpen)
+  useChanged(isOpen, setShown)
   const [edit, setEdit] = useState<Partial<Input<'change-config'>>>()
   const [note, setNote] = useState('')
   const isAsleep = state === 'cold'
@@ -40,12 +45,12 @@ export function ServerCard({
     onChanged()
   }
   return (
-    <Card title={server} aside={<ServerState state={state} />}>
+    <Card title={server} aside={<ServerState state={state} needs={needs} />}>
       <div class="stack">
         {state === 'failed' && (
           <div class="note bad wrap">
             <VisibleText text={'reason' in data ? sentence(data.reason.slice(0, 600)) : ''} />
-            {step !== null && !data.needsSignIn && <Mend step={step} />}
+            {!data.needsSignIn && <Mend needs={needs} doctor={data.doctor} />}
           </div>
         )}
         {(data.needsSignIn || data.consent) && (
@@ -99,14 +104,26 @@ export function ServerCard({
   )
 }
 
-/** The step that mends a failure, with a way there. */
-function Mend({ step }: { readonly step: string }) {
-  const [, safety, rest] = /^(Safety)(.*)$/s.exec(step) ?? []
+/** What mends a failure, where the reason does not say it. */
+function Mend({ needs, doctor }: { readonly needs: ServerNeed | undefined; readonly doctor: string }) {
+  if (needs === 'approval')
+    return (
+      <p class="ink">
+        <a href={linkTo('safety')}>Safety</a> shows what it would run.
+      </p>
+    )
+  if (needs === 'config')
+    return (
+      <p class="ink">
+        The gateway applies a corrected file by itself. A variable that it lacks needs a restart of the
+        gateway.
+      </p>
+    )
   return (
-    <p class="ink">
-      {safety === undefined ? step : <a href={linkTo('safety')}>{safety}</a>}
-      {rest}
-    </p>
+    <details>
+      <summary class="small">Check it step by step</summary>
+      <Copyable text={doctor} />
+    </details>
   )
 }
 

@@ -87,6 +87,12 @@ function Step({
           Checked out <Names names={names} /> <span class="muted">· {weightOf(tokens, growth)}</span>
         </>
       )
+    case 'reached':
+      return (
+        <>
+          Checked out <Names names={names} /> <span class="muted">· by the call</span>
+        </>
+      )
     case 'evicted':
     case 'returned':
       return (

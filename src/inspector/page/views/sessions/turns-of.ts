@@ -18,7 +18,7 @@ export function turnsOf(steps: readonly SessionStep[]): TurnSurface[] {
       shown = { tokens, deferred }
       turns.set(turn, { turn, ...shown, names })
     } else if (shown && turn > 0 && !turns.has(turn)) turns.set(turn, { turn, ...shown, names: [...active] })
-    if (kind === 'activated') for (const name of names) active.add(name)
+    if (kind === 'activated' || kind === 'reached') for (const name of names) active.add(name)
     if (kind === 'evicted' || kind === 'returned') for (const name of names) active.delete(name)
   }
   return [...turns.values()]

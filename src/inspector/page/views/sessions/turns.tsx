@@ -5,7 +5,8 @@ import { Card } from '../../ui/card.tsx'
 import { CompareTurns } from './compare-turns.tsx'
 import { turnsOf } from './turns-of.ts'
 
-const HINTS = ['Choose two to compare them.', 'Choose one more.', '']
+const LABEL = 'small muted tabular'
+const HINTS = ['Estimates. Choose two to compare them.', 'Choose one more.', '']
 
 /** Tokens turn by turn; two turns can be compared. */
 export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
@@ -32,13 +33,13 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
             key={turn}
             type="button"
             aria-pressed={chosen.includes(turn)}
-            aria-label={`Turn ${turn}, ${whole(tokens)} tokens`}
-            title={`Turn ${turn}: ${whole(tokens)} tokens`}
+            title={`${whole(tokens)} tokens in turn ${turn}`}
             onClick={() => toggle(turn)}
           >
-            {turns.length <= 12 && <span class="small muted tabular">{whole(tokens)}</span>}
+            <span class={turns.length <= 12 ? LABEL : 'hidden'}>{whole(tokens)}</span>
+            <span class="hidden">tokens in turn</span>
             <i style={{ height: `${(100 * tokens) / most}%` }} />
-            {turns.length <= 24 && <span class="small muted tabular">{turn}</span>}
+            <span class={turns.length <= 24 ? LABEL : 'hidden'}>{turn}</span>
           </button>
         ))}
       </div>

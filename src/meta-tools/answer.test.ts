@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { worthActivating } from './search-session.ts'
+import { worthActivating } from './answer.ts'
 
 const worth = (scores: readonly number[]) =>
   worthActivating(scores.map((score) => ({ name: String(score), score }))).map(Number)

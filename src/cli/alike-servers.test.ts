@@ -1,0 +1,41 @@
+import type { Finding } from 'toolcrib/mcp'
+import { describe, expect, it } from 'vitest'
+import { alikeServers } from './alike-servers.ts'
+
+const alike = (server: string, tool: string, original: string): Finding => ({
+  kind: 'clone',
+  severity: 'low',
+  server,
+  tool,
+  place: 'description',
+  message: `its description is identical to that of "${tool}" of server "${original}"`,
+  excerpt: 'x',
+})
+
+describe('servers that are alike', () => {
+  it('are the same groups, in the same order, whichever of them answered first', () => {
+    const inOneOrder = [
+      alike('notes', 'add', 'memory'),
+      alike('notes', 'find', 'memory'),
+      alike('old', 'add', 'memory'),
+      alike('files', 'read', 'disk'),
+    ]
+    const inAnother = [
+      alike('disk', 'read', 'files'),
+      alike('memory', 'add', 'old'),
+      alike('notes', 'add', 'old'),
+      alike('notes', 'find', 'memory'),
+    ]
+    const groups = [
+      { servers: ['disk', 'files'], tools: 1 },
+      { servers: ['memory', 'notes', 'old'], tools: 2 },
+    ]
+    expect(alikeServers(inOneOrder)).toEqual(groups)
+    expect(alikeServers(inAnother)).toEqual(groups)
+  })
+
+  it('are not those of other findings', () => {
+    const other: Finding = { ...alike('a', 'x', 'b'), severity: 'high' }
+    expect(alikeServers([other, { ...other, kind: 'override', severity: 'low' }])).toEqual([])
+  })
+})

@@ -1,0 +1,35 @@
+import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
+import type { ServerStatus } from 'toolcrib'
+import { describe, expect, it } from 'vitest'
+import { fakeTerminal } from './fake-terminal.fixture.ts'
+import { noteMissing } from './missing-servers.ts'
+
+const failed = (server: string): ServerStatus => ({
+  server,
+  state: 'failed',
+  reason: 'it exited with code 1',
+})
+const ready: ServerStatus = { server: 'files', state: 'ready' }
+
+describe('servers that are missing from a result', () => {
+  it('have a line each on a terminal, or one for all when they are many', () => {
+    const errors = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    const { terminal } = fakeTerminal({ errors })
+    const lines = () => stripVTControlCharacters(String(errors.read())).trimEnd().split('\n')
+    expect(noteMissing(terminal, [ready, ...['a', 'b', 'c'].map(failed)], 'listed')).toBe(0)
+    expect(lines()).toEqual(
+      ['a', 'b', 'c'].map(
+        (name) => `note ${name} is not listed: it exited with code 1; see "toolcrib doctor"`,
+      ),
+    )
+    expect(noteMissing(terminal, [ready, ...['a', 'b', 'c', 'd'].map(failed)], 'listed')).toBe(0)
+    expect(lines()).toEqual(['note 4 servers are not listed: a, b, c, d; see why with "toolcrib doctor"'])
+  })
+
+  it('have a line each, with the whole reason, where no person reads them', () => {
+    const { terminal, stderr } = fakeTerminal()
+    noteMissing(terminal, [ready, ...['a', 'b', 'c', 'd'].map(failed)], 'counted')
+    expect(stripVTControlCharacters(stderr()).match(/is not counted: it failed: it exited/g)).toHaveLength(4)
+  })
+})
