@@ -114,7 +114,7 @@ export class FirstPlaces {
   /** Whether a match may take the place of one whose source has used up its share. */
   #mayDisplace(match: Ranked, best: Ranked, alone: ReadonlyMap<Listing, number>): boolean {
     const { listing } = match
-    const isApproved = isApprovedSource(listing)
+    const isApproved = this.#sources.isApproved(listing)
     if (!isApproved && this.#isSmall(best.listing.source)) return false
     const sure = alone.get(listing)
     const fit = sure ?? fitOf(match)
@@ -128,15 +128,10 @@ export class FirstPlaces {
 
   #isLimited(listing: Listing): boolean {
     const { source } = listing
-    if (source.kind !== 'mcp' || isApprovedSource(listing) || this.#exact.has(listing)) return false
+    if (source.kind !== 'mcp' || this.#sources.isApproved(listing) || this.#exact.has(listing)) return false
     const words = wordsOf(source.server).filter((word) => !GENERIC_WORDS.has(word))
     return words.length === 0 || !words.every((word) => this.#named.has(word))
   }
-}
-
-/** Whether somebody chose to trust where a listing is from. */
-export function isApprovedSource({ source, trust }: Listing): boolean {
-  return source.kind !== 'mcp' || trust > 0
 }
 
 export function fitOf({ fit, score }: Ranked): number {

@@ -90,6 +90,11 @@ export class CheckedEmbedder {
     return all
   }
 
+  /** Whether the embedder tells which words it knows. */
+  get tellsWords(): boolean {
+    return this.#embedder.knows !== undefined
+  }
+
   /** False if the embedder does not say. */
   knows(word: string): boolean {
     return this.#embedder.knows?.(word) === true
