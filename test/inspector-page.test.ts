@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import axe from 'axe-core'
 import type { Page } from 'playwright-core'
+import { exactTokenCounter } from 'toolcrib'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openBrowser, openInspector, RAIN, SLEEPING, watchPage } from './inspector-page.fixture.ts'
 
@@ -13,6 +14,7 @@ const browser = await openBrowser()
 /** Of what is asked again until it is so. The machine may be busy. */
 const PATIENCE = { timeout: 60_000 }
 const WIDE = { width: 1280, height: 900 }
+const MIDDLE = { width: 768, height: 900 }
 const NARROW = { width: 360, height: 740 }
 
 const VIEWS = {
@@ -112,6 +114,29 @@ describe.skipIf(!browser)('the page', () => {
       .waitFor()
   })
 
+  it('leads from the overview to the most expensive server, and to why a search missed', async () => {
+    await go('')
+    const tokens = new Map<string, number>()
+    const countTokens = await exactTokenCounter()
+    for (const { name, description, parameters, mcpServer = '' } of crib.registry.listSchemas()) {
+      const cost = countTokens(JSON.stringify({ name, description, parameters }))
+      if (mcpServer !== 'weather') tokens.set(mcpServer, (tokens.get(mcpServer) ?? 0) + cost)
+    }
+    const table = main().locator('.card', {
+      has: page.getByRole('heading', { name: 'Servers', exact: true }),
+    })
+    for (const server of ['files', 'everything', 'memory']) {
+      const cost = (tokens.get(server) ?? 0).toLocaleString('en-US')
+      await table.getByRole('row', { name: new RegExp(`${server} \\d+ ${cost}$`) }).waitFor()
+    }
+    const costs = await table.locator('tbody td:last-child').allTextContents()
+    const numbers = costs.map((text) => Number(text.replaceAll(',', '')))
+    expect(numbers).toEqual([...numbers].sort((first, second) => second - first))
+    await main().getByRole('link', { name: 'A search found nothing' }).click()
+    await button('qwxzy').click()
+    await shown('No tool has “qwxzy”.')
+  })
+
   it('shows why a search finds what it does, by words and by meaning, and what a model would get', async () => {
     await go('search')
     await page.getByLabel('Search for tools').fill('how much rain fell')
@@ -196,6 +221,20 @@ describe.skipIf(!browser)('the page', () => {
     expect(text).toContain('[server.files] # only this folder')
   })
 
+  it('hides a tool, and shows it again', async () => {
+    await go('tools/mcp__files__move_file')
+    await button('Hide').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('deny = [ "move_file" ]').waitFor()
+    await dialog.getByRole('button', { name: 'Write and apply' }).click()
+    await button('Show files · move_file').waitFor()
+    await expect.poll(() => crib.registry.has('mcp__files__move_file'), PATIENCE).toBe(false)
+    await button('Show files · move_file').click()
+    await dialog.getByRole('button', { name: 'Write and apply' }).click()
+    await button('Show files · move_file').waitFor({ state: 'detached' })
+    await expect.poll(() => crib.registry.has('mcp__files__move_file'), PATIENCE).toBe(true)
+  })
+
   it('gives a tool a search hint, and the next search finds it by that', async () => {
     await go('tools/mcp__files__read_text_file')
     await page.getByLabel('Search hint').fill('vorlesen')
@@ -222,6 +261,11 @@ describe.skipIf(!browser)('the page', () => {
     await page.getByLabel('b', { exact: true }).fill('38')
     await button('Call').click()
     await shown('The sum of 4 and 38 is 42.')
+    const earlier = main().locator('.card', { has: page.getByRole('heading', { name: 'Earlier calls' }) })
+    await earlier.getByText('{"a":4,"b":38}').waitFor()
+    await page.getByLabel('a', { exact: true }).fill('5')
+    await earlier.getByRole('button', { name: 'Fill in' }).first().click()
+    await expect.poll(() => page.getByLabel('a', { exact: true }).inputValue(), PATIENCE).toBe('4')
     await go('try/mcp__everything__trigger-long-running-operation')
     await page.getByLabel('duration', { exact: true }).fill('60')
     await page.getByLabel('steps', { exact: true }).fill('600')
@@ -331,6 +375,10 @@ describe.skipIf(!browser)('the page', () => {
     await shown('Approved 1 change.')
     await main().getByRole('button', { name: 'Approve weather · get_rain' }).waitFor({ state: 'detached' })
     expect(crib.registry.explain('mcp__weather__get_rain').state).toBe('deferred')
+    // What the server no longer lists.
+    await button('Approve all 4 as shown').click()
+    await shown('Approved 4 changes.')
+    await button('Approve all 4 as shown').waitFor({ state: 'detached' })
   })
 
   it('starts a server that is asleep', async () => {
@@ -344,6 +392,8 @@ describe.skipIf(!browser)('the page', () => {
     await card.locator('.badge', { hasText: 'ready' }).waitFor()
     await card.getByRole('button', { name: 'Restart', exact: true }).waitFor()
     expect(status()).toEqual({ server: SLEEPING, state: 'ready' })
+    // What it writes to stderr.
+    await card.getByLabel(`Log of ${SLEEPING}`).getByText('Knowledge Graph MCP Server running').waitFor()
   })
 
   it('restarts a server, shows its log, and adds one by its address alone', async () => {
@@ -410,6 +460,19 @@ describe.skipIf(!browser)('the page', () => {
     await button('Go on').click()
   })
 
+  it('says what to do when the gateway does not answer, and tries again', async () => {
+    const other = await browser?.newPage()
+    if (!other) return
+    await other.route('**/api/tools*', (route) => route.abort())
+    await other.goto(`${crib.origin}/#token=${crib.token}`)
+    await other.getByRole('link', { name: 'Tools', exact: true }).click()
+    await other.getByText('The gateway does not answer. Start it again').waitFor()
+    await other.unroute('**/api/tools*')
+    await other.getByRole('button', { name: 'Try again' }).click()
+    await other.getByText('Token cost by source').waitFor()
+    await other.close()
+  })
+
   it('is used by keyboard: / searches, ? helps, g and a letter goes', async () => {
     await go('tools')
     await shown('Token cost by source')
@@ -453,7 +516,11 @@ describe.skipIf(!browser)('the page', () => {
           ['live', '.event'],
           ['tools', '.tile'],
         ] as const)
-          if (view === where) await expect.poll(() => overlaps(page, part), PATIENCE).toEqual([])
+          if (view === where)
+            for (const size of [MIDDLE, NARROW]) {
+              await page.setViewportSize(size)
+              await expect.poll(() => overlaps(page, part), PATIENCE).toEqual([])
+            }
       }
       await page.setViewportSize(WIDE)
     }

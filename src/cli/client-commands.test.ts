@@ -107,6 +107,11 @@ describe('connect and disconnect', () => {
     const [{ changed, written, diff }] = json().clients
     expect({ changed, written }).toEqual({ changed: true, written: true })
     expect(diff.join('\n')).not.toContain(token)
+    const listed = await toolcrib(['connect', '--json'])
+    expect(listed.json().clients).toContainEqual(
+      expect.objectContaining({ client: 'gemini', isConnected: true }),
+    )
+    expect(listed.stdout).not.toContain(token)
   })
 
   it('name what is wrong', async () => {

@@ -156,9 +156,9 @@ export interface BriefNote {
   readonly hint?: string
 }
 
-/** Where a text says how to install a package, at the end of a line or of what is coloured. */
+/** Where a text says how to install a package, at the end of a line, of a part of it, or of what is coloured. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
-const PACKAGE_HINT = /npm install(?= @?[\w/-]+(?:\u001B|$))/gm
+const PACKAGE_HINT = /npm install(?= @?[\w/-]+(?:\u001B|;| \(|$))/gm
 
 /** The commands with `--config`. */
 const TAKES_LOCKFILE: ReadonlySet<string> = new Set([

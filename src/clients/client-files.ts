@@ -98,7 +98,7 @@ export function clientFiles({ home, platform, env, cwd }: ClientPlace): ClientFi
     file('zed', 'Zed', join(zed, 'settings.json'), fromZed),
     ofProject(file('zed', 'Zed', join(cwd, '.zed', 'settings.json'), fromZed)),
     file('goose', 'Goose', join(goose, 'config.yaml'), fromGoose),
-    file('librechat', 'LibreChat', join(cwd, 'librechat.yaml')),
+    ofProject(file('librechat', 'LibreChat', join(cwd, 'librechat.yaml'))),
     file('codex', 'Codex', join(env.CODEX_HOME || join(home, '.codex'), 'config.toml'), fromCodex),
     file('gemini', 'Gemini CLI', join(home, '.gemini', 'settings.json')),
     file('opencode', 'opencode', join(dotConfig, 'opencode', 'opencode.json'), fromOpencode),

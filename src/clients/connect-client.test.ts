@@ -27,7 +27,11 @@ const place = () => ({
   env: { HOME: root },
   cwd: join(root, 'project'),
 })
-const STDIO: GatewayDoor = { kind: 'stdio', command: '/bin/node', args: ['/x/main.js', 'serve', '--stdio'] }
+const STDIO: GatewayDoor = {
+  kind: 'stdio',
+  command: '/bin/node',
+  args: ['/x/main.js', 'serve', '--stdio', '--config', '/c.toml'],
+}
 const HTTP: GatewayDoor = { kind: 'http', url: 'http://127.0.0.1:7117/mcp', token: 'secret-token-123' }
 
 const GOOSE = `# mine
@@ -110,6 +114,7 @@ describe('connecting a client', () => {
         expect(await readFile(backup)).toEqual(before)
         const found = (await connectableClients(place())).find((each) => each.client === client)
         expect(found).toMatchObject({ isThere: true, isConnected: true, servers: [] })
+        expect(found?.gateway).toBe(door.kind === 'http' ? door.url : '/c.toml')
         const text = await readFile(path, 'utf8')
         for (const comment of before.toString().match(/(?:#|\/\/) [a-z ]+(?=\r?$)/gm) ?? [])
           if (!comment.includes('mine')) expect(text).toContain(comment)
@@ -126,6 +131,13 @@ describe('connecting a client', () => {
       }
     },
   )
+
+  it('writes YAML as people do', async () => {
+    const path = await prepare('librechat')
+    const change = await planConnect('librechat', { ...place(), door: STDIO, known: await known() })
+    await applyConnect(change, place())
+    expect(await readFile(path, 'utf8')).toMatch(/\nmcpServers:\n {2}toolcrib:\n {4}type: stdio\n/)
+  })
 
   it('writes what each client reads', async () => {
     const entryOf = (client: string, door: GatewayDoor) => CLIENT_FORMATS[client]?.entry(door)

@@ -15,11 +15,15 @@ export interface ConnectableClient {
   /** Its short name, such as `claude-code`. */
   readonly client: string
   readonly title: string
-  /** Its user's config. */
+  /** Its user's config; that of the project for a client that has no other. */
   readonly path: string
+  /** true: the config belongs to the project, and perhaps to other people too. */
+  readonly isOfProject?: boolean
   /** Whether the client seems to be installed: its config, or the folder for it, exists. */
   readonly isThere: boolean
   readonly isConnected: boolean
+  /** The gateway that it is connected to: its URL, or the config that it is started with. */
+  readonly gateway?: string
   /** The names of the servers in it, without the gateway. */
   readonly servers: readonly string[]
   /** Why its config cannot be read. */
@@ -34,22 +38,26 @@ export async function connectableClients(place: ClientPlace): Promise<Connectabl
 async function describeClient(client: string, place: ClientPlace): Promise<ConnectableClient> {
   const { file, isThere } = findClient(client, place)
   const { title, path } = file
+  const about = { client, title, path, ...(file.isOfProject ? { isOfProject: true } : {}), isThere }
   try {
-    const { entries, isConnected } = await readClient(client, file)
-    return { client, title, path, isThere, isConnected, servers: [...entries.keys()] }
+    const { entries, isConnected, gateway } = await readClient(client, file)
+    const where = gateway === undefined ? {} : { gateway }
+    return { ...about, isConnected, ...where, servers: [...entries.keys()] }
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error
-    return { client, title, path, isThere, isConnected: false, servers: [], problem: error.message }
+    return { ...about, isConnected: false, servers: [], problem: error.message }
   }
 }
 
-/** The user's config of a client. Throws `config-invalid` for an unknown client. */
+/** The config of a client: the user's, if it has one. Throws `config-invalid` for an unknown client. */
 export function findClient(
   client: string,
   place: ClientPlace,
 ): { readonly file: ClientFile; readonly format: ClientFormat; readonly isThere: boolean } {
   const format = Object.hasOwn(CLIENT_FORMATS, client) ? CLIENT_FORMATS[client] : undefined
-  const files = clientFiles(place).filter((file) => file.client === client && !file.isOfProject)
+  const all = clientFiles(place).filter((file) => file.client === client)
+  const ofUser = all.filter(({ isOfProject }) => !isOfProject)
+  const files = ofUser.length > 0 ? ofUser : all
   const file = files.find(({ path }) => existsSync(path)) ?? files.find(isInstalled) ?? files[0]
   if (format && file) return { file, format, isThere: existsSync(file.path) || isInstalled(file) }
   const known = Object.keys(CLIENT_FORMATS)
@@ -70,6 +78,8 @@ export interface ClientContent {
   /** undefined when there is no file. */
   readonly text: string | undefined
   readonly isConnected: boolean
+  /** The gateway's URL, or the config that it is started with. */
+  readonly gateway?: string
   /** Its servers as they are written, without the gateway. */
   readonly raw: ReadonlyMap<string, unknown>
   /** The same in the keys of a toolcrib config. */
@@ -90,9 +100,18 @@ export async function readClient(client: string, file: ClientFile): Promise<Clie
     const raw = new Map(Object.entries(isRecord(table) ? table : {}))
     const all = [...file.read(data)].filter(([name]) => raw.has(name))
     const entries = new Map(all.filter(([name, server]) => !isGateway(name, server)))
-    return { text, isConnected: raw.has(ENTRY_NAME) && !entries.has(ENTRY_NAME), raw, entries }
+    const isConnected = raw.has(ENTRY_NAME) && !entries.has(ENTRY_NAME)
+    const gateway = isConnected ? placeOf(new Map(all).get(ENTRY_NAME)) : undefined
+    return { text, isConnected, ...(gateway === undefined ? {} : { gateway }), raw, entries }
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error
     throw new ToolcribError('config-invalid', `${file.path}: ${error.message}`, { cause: error })
   }
+}
+
+function placeOf({ url, args }: ImportedServer = {}): string | undefined {
+  if (typeof url === 'string') return url
+  const words: readonly unknown[] = Array.isArray(args) ? args : []
+  const config = words[words.indexOf('--config') + 1]
+  return words.includes('--config') && typeof config === 'string' ? config : undefined
 }

@@ -133,10 +133,11 @@ describe('importing servers', () => {
     })
     await write(join(cwd, '.mcp.json'), { mcpServers: { own: { command: './i' } } })
     await write(join(cwd, '.cursor', 'mcp.json'), { mcpServers: {} })
+    await write(join(cwd, 'librechat.yaml'), 'mcpServers:\n  chat:\n    command: ./c\n')
     const outcome = await run({ isOfUser: true })
     expect(outcome).toMatchObject({
       added: ['mine'],
-      leftOut: [join(cwd, '.mcp.json'), join(home, '.claude.json')],
+      leftOut: [join(cwd, '.mcp.json'), join(home, '.claude.json'), join(cwd, 'librechat.yaml')],
     })
     expect(await run({ isOfUser: true, clients: ['project'] })).toMatchObject({ added: ['own'], leftOut: [] })
   })

@@ -1,4 +1,4 @@
-import { parse, parseDocument, YAMLParseError } from 'yaml'
+import { isMap, parse, parseDocument, YAMLParseError } from 'yaml'
 import { checked, invalid, type TextFormat } from './text-format.ts'
 
 export const YAML: TextFormat = {
@@ -7,7 +7,12 @@ export const YAML: TextFormat = {
   set: (text, path, value) => {
     const document = parseDocument(text)
     if (value === undefined) document.deleteIn(path)
-    else document.setIn(path, document.createNode(value))
+    else {
+      const parent = document.getIn(path.slice(0, -1))
+      // What was emptied is written as {}, and would stay on one line.
+      if (isMap(parent) && parent.items.length === 0) parent.flow = false
+      document.setIn(path, document.createNode(value))
+    }
     const changed = document.toString({ lineWidth: 0 })
     return checked(YAML, { text, changed: text.includes('\r\n') ? withCr(changed) : changed, path, value })
   },

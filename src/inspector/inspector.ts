@@ -1,3 +1,4 @@
+import { exactTokenCounter } from 'toolcrib'
 import { Inspection } from './inspection.ts'
 import { checkInspectorOptions, type InspectorAccess, type InspectorOptions } from './inspector-options.ts'
 import { CALLBACK_PATH } from './sign-ins.ts'
@@ -24,6 +25,7 @@ class OpenInspector implements Inspector {
   readonly #access: InspectorAccess
   readonly #files: StaticFiles
   readonly #inspection: Inspection
+  #isWarm = false
 
   constructor(options: InspectorOptions) {
     this.#access = options.access
@@ -38,7 +40,9 @@ class OpenInspector implements Inspector {
     if (refused) return refused
     if (request.method !== 'GET' && request.method !== 'HEAD') return plain(405, 'use GET')
     if (pathname === CALLBACK_PATH) return this.#comeBack(new URL(request.url).searchParams)
-    return (await this.#files.answer(pathname)) ?? plain(404, 'there is nothing here')
+    const file = await this.#files.answer(pathname)
+    if (pathname === '/' && file?.ok) this.#warmUp()
+    return file ?? plain(404, 'there is nothing here')
   }
 
   close(): Promise<void> {
@@ -53,6 +57,13 @@ class OpenInspector implements Inspector {
     return parameters.has('error')
       ? plain(200, 'You did not sign in. Close this tab; the page says what the server answered.')
       : plain(200, 'Done. Close this tab and go back to the page.')
+  }
+
+  /** Loads what the first view needs while the browser loads the page. Once: anybody may ask for the page. */
+  #warmUp(): void {
+    if (this.#isWarm) return
+    this.#isWarm = true
+    Promise.all([import('./api/router.ts'), exactTokenCounter()]).catch(() => {})
   }
 
   async #api(request: Request): Promise<Response> {

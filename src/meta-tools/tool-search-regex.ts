@@ -77,7 +77,7 @@ async function load(
     total_matches: found.total,
     tools,
     newly_loaded: newlyLoaded,
-    message: `Found ${found.total} tools; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
+    message: `Found ${found.total} ${found.total === 1 ? 'tool' : 'tools'}; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
     ...(gone.length > 0 ? { evicted: gone } : {}),
     ...visible(found),
     ...serverChanges(session),

@@ -138,10 +138,14 @@ describe('the query language', () => {
       '-a_b '.repeat(60_000),
     ])
       for (const searcher of [weighted(), lexical()]) {
-        const found = await catalogueOf([...listings, ...CATALOGUE], searcher)
-          .search(`send message ${text}`)
-          .then(({ query }) => query.length)
-        expect(found).toBeGreaterThan(250_000)
+        const catalogue = catalogueOf([...listings, ...CATALOGUE], searcher)
+        const { query, ranked } = await catalogue.search(`message ${text} zebra`)
+        expect(query.length).toBeGreaterThan(250_000)
+        // Neither what the end asks for nor what it excludes counts.
+        expect(ranked.length).toBeGreaterThan(0)
+        const names = async (end: string) =>
+          (await catalogue.search(`message ${text} ${end}`)).ranked.map(({ listing }) => listing.name)
+        expect(await names('delete -message +zebra')).toEqual(await names('zebra'))
       }
   })
 

@@ -70,4 +70,22 @@ describe('weighted', () => {
       'description contains "sen"',
     ])
   })
+
+  it('ignores a name of more than twelve parts, not counting its server', async () => {
+    const name = (parts: number) => Array.from({ length: parts }, (_, at) => `w${at}x`).join('_')
+    expect(await scores('w0x', [sampleListing(name(12), '')])).toEqual({ [name(12)]: 10 })
+    expect(await scores('w0x', [sampleListing(name(13), '')])).toEqual({})
+    const ofServer = sampleListing(`mcp__a_b__${name(12)}`, '', 'a_b', { ownName: name(12) })
+    expect(await scores('w0x', [ofServer])).toEqual({ [ofServer.name]: 12 })
+  })
+
+  it('reads the first 64 words of a query and 2,000 characters of a description', async () => {
+    const filler = (words: number) => Array.from({ length: words }, (_, at) => `q${at}q`).join(' ')
+    const listings = [sampleListing('send', `${'-'.repeat(1_995)}early late`)]
+    expect(await scores(`${filler(63)} send`, listings)).toEqual({ send: 10 })
+    expect(await scores(`${filler(64)} send`, listings)).toEqual({})
+    expect(await scores('early', listings)).toEqual({ send: 2 })
+    expect(await scores('late', listings)).toEqual({})
+    expect(await scores(`${filler(64).replaceAll(' ', '_')}_send`, listings)).toEqual({})
+  })
 })

@@ -57,12 +57,12 @@ describe('a provider that cannot be reached', () => {
 })
 
 describe('keys', () => {
-  /** What a model sends to a server that listens to nothing else. */
+  /** The headers of each request that a model sends to a server that listens to nothing else. */
   async function sentBy(makeModel: (baseURL: string) => Model) {
     const { createServer } = await import('node:http')
-    let headers: Record<string, unknown> = {}
+    const headers: object[] = []
     const server = createServer((request, response) => {
-      headers = request.headers
+      headers.push(request.headers)
       response.writeHead(400).end('{}')
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -71,7 +71,7 @@ describe('keys', () => {
     const model = makeModel(`http://127.0.0.1:${port}`)
     await runAgent({ model, session: await new ToolRegistry().openSession(), messages: 'Hi' })
     await new Promise((resolve) => server.close(resolve))
-    return JSON.stringify(headers)
+    return headers
   }
 
   it('of one provider, in the environment, are not sent to another', async () => {
@@ -82,8 +82,14 @@ describe('keys', () => {
       ANTHROPIC_API_KEY: 'key-secret',
     })
     try {
-      expect(await sentBy((baseURL) => openaiChatModel({ model: 'm', baseURL }))).not.toContain('secret')
-      expect(await sentBy((baseURL) => minimaxModel({ model: 'm', baseURL }))).not.toContain('secret')
+      for (const makeModel of [openaiChatModel, minimaxModel]) {
+        const sent = await sentBy((baseURL) => makeModel({ model: 'm', baseURL }))
+        expect(sent).toEqual([expect.objectContaining({ 'content-type': 'application/json' })])
+        expect(JSON.stringify(sent)).not.toContain('secret')
+      }
+      // The key that it was given is sent, so a key would have been seen.
+      const given = await sentBy((baseURL) => openaiChatModel({ model: 'm', baseURL, apiKey: 'given' }))
+      expect(given).toEqual([expect.objectContaining({ authorization: 'Bearer given' })])
     } finally {
       for (const name of ['OPENAI_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY']) {
         if (kept[name] === undefined) delete process.env[name]

@@ -9,7 +9,10 @@ export interface ServeStores {
   readonly store: WatchedStore | undefined
   /** Undefined where this gateway is the only one. */
   readonly announcements: Announcements | undefined
-  /** Resolves once the store was reached, or with the reason why not: the first use takes longest. Never rejects. */
+  /**
+   * Resolves once the store was reached, or with the reason why not: the first use takes longest. Rejects with
+   * `config-invalid` when it can never be reached.
+   */
   readonly tried: Promise<string | undefined>
   close(): Promise<void>
 }
@@ -61,7 +64,11 @@ async function inRedis(address: URL, setting: string): Promise<ServeStores> {
   }
   const tried = redis.get('health:probe').then(
     () => undefined,
-    (error) => describeFault(error, address, setting),
+    (error) => {
+      // Trying again would not help: its package is missing.
+      if (error instanceof ToolcribError && error.code === 'config-invalid') throw error
+      return describeFault(error, address, setting)
+    },
   )
   return { store, announcements, tried, close }
 }

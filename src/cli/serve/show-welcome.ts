@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import pc from 'picocolors'
-import { connectableClients } from 'toolcrib/clients'
+import { type ConnectableClient, connectableClients } from 'toolcrib/clients'
 import type { FoundConfig } from 'toolcrib/mcp'
 import { clientPlace } from '../client-place.ts'
 import type { Terminal } from '../terminal.ts'
@@ -42,11 +42,14 @@ export async function showWelcome(
   } as const
   const place = clientPlace(terminal)
   const there = (await connectableClients(place)).filter(({ isThere }) => isThere)
-  const connected = there.filter(({ isConnected }) => isConnected).map(({ title }) => title)
+  const connected = there.filter(({ gateway = '' }) => gateway === url || files.includes(gateway))
+  const elsewhere = there.filter((client) => client.isConnected && !connected.includes(client))
   const open = there.filter(({ isConnected }) => !isConnected).map(({ client }) => client)
-  if (connected.length > 0) terminal.say(`Connected already: ${connected.join(', ')}.\n`)
+  if (connected.length > 0) terminal.say(`Connected already: ${titlesOf(connected)}.\n`)
+  if (elsewhere.length > 0) terminal.say(`Connected to another gateway: ${titlesOf(elsewhere)}.\n`)
   const isOpen = (client: string) => open.includes(client)
-  const snippets = connected.length > 0 && open.length === 0 ? [] : clientSnippets(doors, place, isOpen)
+  const isDone = connected.length + elsewhere.length > 0 && open.length === 0
+  const snippets = isDone ? [] : clientSnippets(doors, place, isOpen)
   for (const { titles, text } of snippets) {
     terminal.say(`For ${titles.join(', ')}:`)
     terminal.print()
@@ -57,11 +60,18 @@ export async function showWelcome(
   if (token?.file !== undefined) terminal.say(pc.dim(`The token is in ${token.file}.`))
   else if (token?.isNew)
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
-  terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
+  if (snippets.length > 0)
+    terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
+  else if (elsewhere.length > 0)
+    terminal.say(pc.dim('"toolcrib connect <client>" lets a client use this one instead.'))
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ' In another terminal:' : ''}`))
   if (!isControlled) return
   for (const command of ['status', 'logs --follow', 'stop'])
     terminal.print(pc.dim(`  ${terminal.typed(`toolcrib ${command}`)}`))
+}
+
+function titlesOf(clients: readonly ConnectableClient[]): string {
+  return clients.map(({ title }) => title).join(', ')
 }
 
 const OPENERS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {

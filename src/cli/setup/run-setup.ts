@@ -170,7 +170,8 @@ class Setup {
     const terminal = this.#terminal
     const place = clientPlace(terminal)
     const clients = await connectableClients(place)
-    const open = clients.filter(({ isThere, isConnected, problem }) => isThere && !isConnected && !problem)
+    const own = clients.filter(({ isThere, isOfProject }) => isThere && !isOfProject)
+    const open = own.filter(({ isConnected, problem }) => !isConnected && !problem)
     if (ready === 0) {
       terminal.say('no server is ready, so no program is changed')
       return

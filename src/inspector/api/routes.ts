@@ -10,13 +10,14 @@ import { misses, resetSearch, search, searchAsModel } from './search.ts'
 import { restartServer, serverLines, servers } from './servers.ts'
 import { session, sessions } from './sessions.ts'
 import { cancelSignIn, finishSignIn, signIn } from './sign-in.ts'
-import { tool, tools } from './tools.ts'
+import { hiddenTools, tool, tools } from './tools.ts'
 
 /** Every route under `/api`, by its path. */
 export const ROUTES = {
   overview,
   tools,
   tool,
+  'hidden-tools': hiddenTools,
   search,
   'search-as-model': searchAsModel,
   'reset-search': resetSearch,

@@ -18,13 +18,20 @@ export const tools = reading({}, async ({ book, history, registry }): Promise<re
   }))
 })
 
+/** What the config hides, with `deny` of each server: names of tools, or patterns. */
+export const hiddenTools = reading({}, async ({ config }) => {
+  const configured = Object.entries((await config?.found())?.config.servers ?? {})
+  return configured.flatMap(([server, { deny = [] }]) => deny.map((tool) => ({ server, tool })))
+})
+
 /** One tool, with everything that is known of it. */
 export const tool = reading(
   { name: text },
   async ({ book, history, registry, servers, config }, { name }) => {
     const found = registry.get(name)
     const row = (await book.rows()).find((each) => each.name === name)
-    if (!found || !row) throw invalid(`there is no tool "${name}"; its server may have removed it`)
+    if (!found || !row)
+      throw invalid(`there is no tool "${name}": its server has removed it, or it is hidden; see Tools`)
     const { tools: counts } = await history.activity()
     const server = row.kind === 'mcp' ? row.source : undefined
     const settings = server === undefined ? undefined : (await config?.found())?.config.servers[server]
@@ -45,7 +52,6 @@ export const tool = reading(
       setting: settings
         ? {
             isPinned: settings.pinned?.includes(row.ownName) === true,
-            isHidden: settings.deny?.includes(row.ownName) === true,
             hint: Object.hasOwn(settings.hints ?? {}, row.ownName)
               ? (settings.hints?.[row.ownName] ?? '')
               : '',

@@ -11,7 +11,7 @@ import { VirtualList } from '../../ui/virtual-list.tsx'
 import { summaryOf } from './summary.ts'
 
 /** On a narrow screen the details are on a line of their own. */
-const narrow = matchMedia('(max-width: 760px)')
+const narrow = matchMedia('(max-width: 1000px)')
 const rowHeight = signal(rowHeightNow())
 narrow.addEventListener('change', () => {
   rowHeight.value = rowHeightNow()

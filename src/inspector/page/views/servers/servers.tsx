@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { plural } from '../../format.ts'
 import { Card, Head } from '../../ui/card.tsx'
+import { PutBack } from '../../ui/put-back.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
 import { AddServer } from './add-server.tsx'
-import { DisabledServers } from './disabled-servers.tsx'
 import { ServerCard } from './server-card.tsx'
 
 /** Every server: how it is doing, what it costs, and what mends it. */
@@ -51,7 +51,14 @@ export function Servers({ rest }: { readonly rest: string }) {
                   />
                 ))}
             </div>
-            <DisabledServers names={disabled} onChanged={loaded.reload} />
+            <PutBack
+              title="Disabled"
+              entries={disabled.map((server) => ({
+                label: `Enable ${server}`,
+                edit: { kind: 'enable', server },
+              }))}
+              onChanged={loaded.reload}
+            />
             {files.length > 0 && (
               <p class="small muted wrap">
                 {plural(servers.length, 'server')} of {files.join(', ')}

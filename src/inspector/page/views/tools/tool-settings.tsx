@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Input } from '../../../api/routes.ts'
+import { go } from '../../router.ts'
 import { Card } from '../../ui/card.tsx'
 import { ConfigChange } from '../../ui/config-change.tsx'
 import { HintForm } from './hint-form.tsx'
@@ -18,6 +19,8 @@ export function ToolSettings({
   const [edit, setEdit] = useState<Edit>()
   const { setting, source: server, ownName } = tool
   if (setting === null) return null
+  // A tool that is hidden has no page.
+  const written = () => (edit?.kind === 'hide' ? go('tools') : onChanged())
   const change = (kind: NonNullable<Edit['kind']>) => setEdit({ kind, server, tool: ownName })
   return (
     <Card title="Your settings">
@@ -26,8 +29,8 @@ export function ToolSettings({
           <button type="button" class="button" onClick={() => change(setting.isPinned ? 'unpin' : 'pin')}>
             {setting.isPinned ? 'Unpin' : 'Pin'}
           </button>
-          <button type="button" class="button" onClick={() => change(setting.isHidden ? 'show' : 'hide')}>
-            {setting.isHidden ? 'Show again' : 'Hide'}
+          <button type="button" class="button" onClick={() => change('hide')}>
+            Hide
           </button>
         </div>
         <HintForm
@@ -36,11 +39,12 @@ export function ToolSettings({
           onSave={(hint) => setEdit({ kind: 'hint', server, tool: ownName, hint })}
         />
         <p class="small muted">
-          Pinned: always shown, never deferred. Hidden: no model sees, finds or calls it. Hint: words that
-          searches match too. You see the change of your config before it is written.
+          Pinned: always shown, never deferred. Hidden: no model sees, finds or calls it; Tools lists it and
+          can show it again. Hint: words that searches match too. You see the change of your config before it
+          is written.
         </p>
       </div>
-      {edit && <ConfigChange edit={edit} onClose={() => setEdit(undefined)} onWritten={onChanged} />}
+      {edit && <ConfigChange edit={edit} onClose={() => setEdit(undefined)} onWritten={written} />}
     </Card>
   )
 }

@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { ListedTool } from '../../../api/tools.ts'
 import { plural, short } from '../../format.ts'
 import { Card, Head } from '../../ui/card.tsx'
+import { PutBack } from '../../ui/put-back.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
 import { ToolList } from './tool-list.tsx'
@@ -31,9 +32,21 @@ function ToolOverview({ source }: { readonly source: string }) {
       <Head title="Tools">
         What you have, and what each tool would cost in every turn if it were always shown.
       </Head>
-      <Show of={loaded}>{(tools) => <Filtered tools={tools} source={source} />}</Show>
+      <div class="stack">
+        <Show of={loaded}>{(tools) => <Filtered tools={tools} source={source} />}</Show>
+        <HiddenTools />
+      </div>
     </>
   )
+}
+
+function HiddenTools() {
+  const { data = [], reload } = useApi('hidden-tools', {}, { after: ['server-synced', 'server-state'] })
+  const entries = data.map(({ server, tool }) => ({
+    label: `Show ${server} · ${tool}`,
+    edit: { kind: 'show', server, tool } as const,
+  }))
+  return <PutBack title="Hidden" entries={entries} onChanged={reload} />
 }
 
 function Filtered({

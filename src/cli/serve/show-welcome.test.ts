@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findConfig } from 'toolcrib/mcp'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { fakeTerminal } from '../fake-terminal.fixture.ts'
+import { showWelcome } from './show-welcome.ts'
+
+let home = ''
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'toolcrib-welcome-'))
+})
+afterEach(() => rmSync(home, { recursive: true }))
+
+const URL_HERE = 'http://127.0.0.1:7117/mcp'
+
+async function shownWith(entries: Readonly<Record<string, object>>): Promise<string> {
+  for (const [folder, entry] of Object.entries(entries)) {
+    mkdirSync(join(home, folder), { recursive: true })
+    const file = folder === '.cursor' ? 'mcp.json' : 'mcp_config.json'
+    writeFileSync(join(home, folder, file), JSON.stringify({ mcpServers: { toolcrib: entry } }))
+  }
+  const config = join(home, 'toolcrib.toml')
+  writeFileSync(config, '')
+  const env = { HOME: home }
+  const { terminal, stdout } = fakeTerminal({ env, cwd: home })
+  await showWelcome(terminal, {
+    url: URL_HERE,
+    page: 'http://127.0.0.1:7117/',
+    version: '1.2.3',
+    access: { token: undefined, issuer: undefined },
+    found: await findConfig({ path: config, cwd: home, env }),
+    isControlled: false,
+  })
+  return stdout()
+}
+
+describe('the welcome of a gateway', () => {
+  it('tells its own clients from those of another gateway', async () => {
+    const stdio = (config: string) => ({
+      command: 'toolcrib',
+      args: ['serve', '--stdio', '--config', config],
+    })
+    const shown = await shownWith({
+      '.cursor': stdio(join(home, 'toolcrib.toml')),
+      '.codeium/windsurf': stdio('/other/toolcrib.toml'),
+    })
+    expect(shown).toContain('Connected already: Cursor.\n')
+    expect(shown).toContain('Connected to another gateway: Windsurf.\n')
+    expect(shown).toContain('"toolcrib connect <client>" lets a client use this one instead.')
+    expect(shown).not.toContain('such an entry')
+    expect(await shownWith({ '.cursor': { url: URL_HERE } })).toContain('Connected already: Cursor.\n')
+  })
+})
