@@ -184,7 +184,7 @@ describe('a check of a hostile schema and instance', () => {
     const deep = nest(100_000, (inner) => [inner], 1)
     expect(checkOutput(compiled, deep)).toEqual({
       kind: 'invalid',
-      error: `arguments: expected object, got array (${'['.repeat(59)}…)`,
+      error: `structured content: expected object, got array (${'['.repeat(59)}…)`,
     })
     expect(
       checkOutput(
