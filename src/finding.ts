@@ -37,6 +37,8 @@ export interface Finding {
   readonly message: string
   /** The passage, with hidden characters made visible. Untrusted: the server wrote it. */
   readonly excerpt: string
+  /** For a tool with the same description as another server's: that tool. */
+  readonly original?: { readonly server: string; readonly tool: string }
 }
 
 /** A finding without the tool it belongs to. */

@@ -57,7 +57,7 @@ export interface SharedOptions<Dialect extends SessionDialect = SessionDialect> 
   readonly searchTool?: SearchToolName
   /** Whether a query activates what it finds (one-step, default) or a name does (two-step). */
   readonly searchStyle?: SearchStyle
-  /** How many searches a minute the model may make; 0 (default) = no limit. */
+  /** How many searches per minute the model may make; 0 (default) = no limit. */
   readonly searchesPerMinute?: number
   /** How tools are ranked; `lexical`. */
   readonly searcher?: SearcherName | Searcher

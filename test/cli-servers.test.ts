@@ -107,6 +107,9 @@ describe('commands over servers', () => {
       stdout: 'get_rain ran\n',
     })
     expect((await toolcrib('call', 'weather.get_rain', '--arg', 'city=Oslo', '--dry-run')).status).toBe(0)
+    const named = ['größe=1', 'user[name]=x', '$top=3', 'city=Oslo']
+    expect(await toolcrib('call', 'weather.get_rain', ...named, '--dry-run')).toMatchObject({ status: 0 })
+    expect((await toolcrib('call', 'weather.get_rain', '{"city"="Oslo"}')).stderr).toContain('are not JSON')
     expect(readFileSync(path('tools.json.called'), 'utf8')).toBe('get_rain\n')
   })
 

@@ -60,7 +60,7 @@ describe('toolcrib without a command', () => {
     const { status, stdout } = await toolcrib('--yes')
     expect(stdout).toContain('3 new servers in 2 programs (Cursor, Windsurf)')
     expect(stdout).toMatch(
-      /1 of 3 servers ready: 1 tool, \d+ tokens a turn; through the gateway 1 tool, \d+ tokens\n/,
+      /1 of 3 servers ready: 1 tool, \d+ tokens per turn; through the gateway 1 tool, \d+ tokens\n/,
     )
     expect(stdout).toContain('✗ keyed RAIN_KEY has no value; set RAIN_KEY')
     expect(stdout).toContain('✗ broken command "no-such-program" not found; install no-such-program')

@@ -10,6 +10,7 @@ const alike = (server: string, tool: string, original: string): Finding => ({
   place: 'description',
   message: `its description is identical to that of "${tool}" of server "${original}"`,
   excerpt: 'x',
+  original: { server: original, tool },
 })
 
 describe('servers that are alike', () => {
@@ -28,10 +29,24 @@ describe('servers that are alike', () => {
     ]
     const groups = [
       { servers: ['disk', 'files'], tools: 1 },
-      { servers: ['memory', 'notes', 'old'], tools: 2 },
+      { servers: ['memory', 'notes'], tools: 2 },
+      { servers: ['memory', 'notes', 'old'], tools: 1 },
     ]
     expect(alikeServers(inOneOrder)).toEqual(groups)
     expect(alikeServers(inAnother)).toEqual(groups)
+  })
+
+  it('are not joined by a server that has one tool of each', () => {
+    expect(alikeServers([alike('b', 'x', 'a'), alike('c', 'y', 'b')])).toEqual([
+      { servers: ['a', 'b'], tools: 1 },
+      { servers: ['b', 'c'], tools: 1 },
+    ])
+  })
+
+  it('are found by their tools, which may have other names, and not by what a message says', () => {
+    const found = { ...alike('b', 'x', 'a'), original: { server: 'a', tool: 'x" of server "bank' } }
+    const message = 'its description is identical to that of "x" of server "bank" of server "a"'
+    expect(alikeServers([{ ...found, message }])).toEqual([{ servers: ['a', 'b'], tools: 1 }])
   })
 
   it('are not those of other findings', () => {

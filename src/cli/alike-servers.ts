@@ -4,35 +4,56 @@ import type { Finding } from 'toolcrib/mcp'
 export interface AlikeServers {
   /** Two or more, by name. */
   readonly servers: readonly string[]
-  /** How many of their tools are alike. */
+  /** How many tools each of them has in common with each of the others. */
   readonly tools: number
 }
 
-/** Whether a finding only says that a tool is like one of another server; there is one for every tool of such a server. */
-export function isAlike({ kind, severity }: Finding): boolean {
-  return kind === 'clone' && severity === 'low'
-}
+/** A finding that only says that a tool is like one of another server; there is one for every tool of such a server. */
+export type AlikeFinding = Finding & Required<Pick<Finding, 'original'>>
 
-/** The server that has the same tool, as the finding says. */
-export function originalOf({ message }: Finding): string {
-  return /of server "(.*)"$/.exec(message)?.[1] ?? '?'
+export function isAlike(finding: Finding): finding is AlikeFinding {
+  return finding.kind === 'clone' && finding.severity === 'low' && finding.original !== undefined
 }
 
 /**
- * Groups the servers of such findings, by name: the same groups whichever server answered first. Other findings are
- * ignored.
+ * Groups the servers of such findings, by the tools that all of a group have: the same groups whichever server answered
+ * first. A server can be in several groups. Other findings are ignored.
  */
 export function alikeServers(findings: readonly Finding[]): AlikeServers[] {
-  const groups = new Map<string, Set<string>>()
-  const tools = new Map<string, number>()
-  for (const finding of findings.filter(isAlike)) {
-    const [server, original] = [finding.server, originalOf(finding)]
-    tools.set(server, (tools.get(server) ?? 0) + 1)
-    const joined = new Set([server, ...(groups.get(server) ?? []), original, ...(groups.get(original) ?? [])])
-    for (const each of joined) groups.set(each, joined)
+  const owners = ownersOfTools(findings.filter(isAlike))
+  const groups = new Map(owners.map((servers) => [JSON.stringify([...servers].sort()), servers]))
+  return [...groups.values()]
+    .map((group) => {
+      const servers = [...group].sort()
+      return { servers, tools: owners.filter((each) => servers.every((server) => each.has(server))).length }
+    })
+    .sort((a, b) => (a.servers.join() < b.servers.join() ? -1 : 1))
+}
+
+interface SameTool {
+  readonly tools: Set<string>
+  readonly servers: Set<string>
+}
+
+/** For each tool that several servers have: these servers. A finding names only one of the others. */
+function ownersOfTools(findings: readonly AlikeFinding[]): ReadonlySet<string>[] {
+  const known = new Map<string, SameTool>()
+  const find = (server: string, tool: string): SameTool => {
+    const key = JSON.stringify([server, tool])
+    const same = known.get(key) ?? { tools: new Set([key]), servers: new Set([server]) }
+    known.set(key, same)
+    return same
   }
-  return [...new Set(groups.values())]
-    .map((group) => [...group].sort())
-    .sort((a, b) => (a.join() < b.join() ? -1 : 1))
-    .map((servers) => ({ servers, tools: Math.max(...servers.map((server) => tools.get(server) ?? 0)) }))
+  for (const { server, tool, original } of findings) {
+    const [own, other] = [find(server, tool), find(original.server, original.tool)]
+    if (own === other) continue
+    // The smaller one moves: a server can list thousands of tools that are alike.
+    const [kept, moved] = own.tools.size < other.tools.size ? [other, own] : [own, other]
+    for (const each of moved.tools) {
+      kept.tools.add(each)
+      known.set(each, kept)
+    }
+    for (const each of moved.servers) kept.servers.add(each)
+  }
+  return [...new Set(known.values())].map(({ servers }) => servers)
 }

@@ -1,4 +1,4 @@
-import type { TokenCounter, ToolDefinition } from 'toolcrib'
+import { type TokenCounter, ToolcribError, type ToolDefinition } from 'toolcrib'
 import type { OpenedRegistry } from 'toolcrib/mcp'
 import { definitionTokens } from './definition-tokens.ts'
 
@@ -8,7 +8,10 @@ export interface GatewayCost {
   readonly tokens: number
 }
 
-/** Asks a gateway of these servers for its tools, as a client does, and counts. */
+/**
+ * Asks a gateway of these servers for its tools, as a client does, and counts. Throws `source-unavailable` when it does not
+ * list them.
+ */
 export async function gatewayCost(
   { registry, servers }: Pick<OpenedRegistry, 'registry' | 'servers'>,
   countTokens: TokenCounter,
@@ -18,7 +21,14 @@ export async function gatewayCost(
   const gateway = createGateway({ registry, servers, limits: { listWaitMs: 1 } })
   try {
     const response = await gateway.fetch(new Request('http://localhost/mcp', LIST_TOOLS))
-    const { result }: ListAnswer = JSON.parse(await response.text())
+    const { result, error }: ListAnswer = JSON.parse(await response.text())
+    if (!result) {
+      const reason = error?.message ?? `HTTP ${response.status}`
+      throw new ToolcribError(
+        'source-unavailable',
+        `the gateway cannot list its tools: ${reason}; check the servers with "toolcrib doctor"`,
+      )
+    }
     const tools = result.tools.map(({ name, description, inputSchema: parameters }) => ({
       name,
       description,
@@ -31,11 +41,12 @@ export async function gatewayCost(
 }
 
 interface ListAnswer {
-  readonly result: {
+  readonly result?: {
     readonly tools: readonly (Pick<ToolDefinition, 'name' | 'description'> & {
       readonly inputSchema: ToolDefinition['parameters']
     })[]
   }
+  readonly error?: { readonly message: string }
 }
 
 const VERSION = '2026-07-28'

@@ -21,6 +21,11 @@ describe('what to do about a failed server', () => {
       "run it by hand to see what it waits for: npx -y 'a b'",
     ],
     [
+      'it did not connect within 400 ms; check what it is waiting for, or increase connect_timeout_ms',
+      'no answer within 400 ms',
+      "give it more time, or run it by hand to see what it waits for: npx -y 'a b'",
+    ],
+    [
       'it exited with code 1; last output: Error: boom',
       'it exited with code 1; last output: Error: boom',
       "run it by hand to see why: npx -y 'a b'",

@@ -17,11 +17,11 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
   const command = /command "(.*)" not found/.exec(said)?.[1]
   if (command !== undefined)
     return { fault: said, step: `install ${basename(command)}, or correct its command` }
-  const limit = secondsWaited(said)
-  if (limit !== undefined)
+  const waitedMs = msWaited(said)
+  if (waitedMs !== undefined)
     return {
-      fault: `${limit < HANGS_AFTER_S ? '' : 'it hangs: '}no answer within ${limit} s`,
-      step: `${limit < HANGS_AFTER_S ? 'give it more time, or ' : ''}run it by hand to see what it waits for${byHand(config)}`,
+      fault: `${waitedMs < HANGS_AFTER_MS ? '' : 'it hangs: '}no answer within ${shownTime(waitedMs)}`,
+      step: `${waitedMs < HANGS_AFTER_MS ? 'give it more time, or ' : ''}run it by hand to see what it waits for${byHand(config)}`,
     }
   if (/requires authorization|HTTP 401/.test(said))
     return {
@@ -36,7 +36,7 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
 }
 
 /** A server that is slower than this does not merely start slowly. */
-const HANGS_AFTER_S = 10
+const HANGS_AFTER_MS = 10_000
 
 /** Without when it is tried again, and which server it is: who reads this sees the server, and may not wait. */
 function withoutPauses(server: string, reason: string): string {
@@ -48,11 +48,15 @@ function withoutPauses(server: string, reason: string): string {
 /** Where the reason of a server that failed lately goes on with when it will be tried again. */
 const PAUSE = / \(failed [^()]* ago, so it was not started again;.*$/
 
-function secondsWaited(said: string): number | undefined {
+function msWaited(said: string): number | undefined {
   const ms = /(?:did not connect|no response to the greeting) within (\d+) ms/.exec(said)?.[1]
   const seconds = /^it had not connected after (\d+) s, when it was closed/.exec(said)?.[1]
-  if (seconds !== undefined) return Number(seconds)
-  return ms === undefined ? undefined : Math.round(Number(ms) / 1000)
+  if (seconds !== undefined) return Number(seconds) * 1000
+  return ms === undefined ? undefined : Number(ms)
+}
+
+function shownTime(ms: number): string {
+  return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`
 }
 
 /** The command, if there is one, for a person to type. It may be on a screen that others see, so secrets are masked. */

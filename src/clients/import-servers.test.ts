@@ -142,6 +142,18 @@ describe('importing servers', () => {
     expect(await run({ isOfUser: true, clients: ['project'] })).toMatchObject({ added: ['own'], leftOut: [] })
   })
 
+  it('leaves nothing to the project that is the user’s as well, in the home folder', async () => {
+    cwd = home
+    await write(join(home, '.cursor', 'mcp.json'), { mcpServers: { mine: files } })
+    await write(join(home, '.claude.json'), { projects: { [home]: { mcpServers: { here: files } } } })
+    const { added, leftOut, looked } = await run({ isOfUser: true })
+    expect(added).toEqual(['mine'])
+    expect(leftOut).toEqual([join(home, '.claude.json')])
+    expect(looked).toEqual([...new Set(looked)])
+    const all = await run({ isDry: true })
+    expect(all.looked).toEqual([...new Set(all.looked)])
+  })
+
   it('keeps existing content and comments, and appends', async () => {
     const mine = '# mine\n[tools]\nregistry_mode = "lazy" # so\n\n[server.files]\ncommand = "own"\n'
     await write(join(cwd, 'toolcrib.toml'), mine)

@@ -70,7 +70,11 @@ export async function importServers(options: ImportOptions): Promise<ImportOutco
   const known = wantedFiles(clients, place)
   const isLeftOut = (file: ClientFile) => isOfUser && clients.length === 0 && file.isOfProject === true
   const wanted = known.filter((file) => !isLeftOut(file))
-  const others = planImport(await readExisting(known.filter(isLeftOut)), new Map()).files
+  // In the home folder, a program's file for the project is the user's own as well.
+  const isWanted = (file: ClientFile) =>
+    wanted.some(({ path, read }) => path === file.path && read === file.read)
+  const leftOut = known.filter((file) => isLeftOut(file) && !isWanted(file))
+  const others = planImport(await readExisting(leftOut), new Map()).files
   const file = await openTarget(target, isReplaced)
   const present = file.servers()
   const plan = planImport(await readExisting(wanted), present, await usersServers(target, place))
@@ -88,7 +92,7 @@ export async function importServers(options: ImportOptions): Promise<ImportOutco
     written: isWritten,
     replaced: file.isReplaced && plan.added.size > 0,
     leftOut: others.filter(({ servers }) => servers.length > 0).map(({ path }) => path),
-    looked: wanted.map(({ path }) => path),
+    looked: [...new Set(wanted.map(({ path }) => path))],
     copiedValues: [...plan.added.values()].reduce((sum, server) => sum + literalValues(server), 0),
     secrets: [...plan.added]
       .map(([server, written]) => ({ server, places: literalSecrets(written as ServerConfig) }))

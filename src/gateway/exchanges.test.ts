@@ -49,7 +49,7 @@ describe('a body with many keys', () => {
     expect(Math.max(...read)).toBe(10)
   })
 
-  it('has no limit at 0, and is invalid where it is no JSON', () => {
+  it('has no limit at 0, and is invalid where it is not JSON', () => {
     expect(parseBody('[[],[],[],[]]', { maxBodyKeys: 0 }).kind).toBe('json')
     for (const text of ['"', '"\\', '{"a":"', '[['])
       expect(parseBody(text.padStart(10), { maxBodyKeys: 5 })).toEqual({ kind: 'invalid' })

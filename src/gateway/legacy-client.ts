@@ -79,7 +79,7 @@ export class LegacyClient implements Attendee {
     this.#record.introduce(clientInfo)
   }
 
-  /** Without an event: nobody is shown it. */
+  /** Emits no event: no client reads this surface. */
   surface(): Surface {
     this.#surface = this.#session.currentTurn().surface(this.#surface)
     return this.#surface

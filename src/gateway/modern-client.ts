@@ -43,7 +43,7 @@ export class ModernClient implements Attendee {
     services.audience.listed(this)
   }
 
-  /** Without an event: nobody is shown it. */
+  /** Emits no event: no client reads this surface. */
   surface(): Surface {
     this.#surface = this.#session.currentTurn().surface(this.#surface)
     return this.#surface

@@ -112,7 +112,7 @@ export class SearchLimit {
         const waitMs = this.#take()
         if (waitMs === 0) return tool.execute(input, ctx)
         const seconds = Math.ceil(waitMs / 1000)
-        const error = `${this.#perMinute} searches a minute is the limit; use the tools you have, or search again in ${seconds} s`
+        const error = `${this.#perMinute} searches per minute is the limit; use the tools you have, or search again in ${seconds} s`
         return { ok: false, code: 'denied', error }
       },
     }

@@ -106,7 +106,7 @@ function splitArguments(
   args: readonly string[],
   flags: readonly string[],
 ): { readonly json: string | undefined; readonly pairs: [string, string][] } {
-  const isPair = (arg: string) => /^[\w.-]+=/.test(arg)
+  const isPair = (arg: string) => !/^\s*[{[]/.test(arg) && arg.indexOf('=') > 0
   const [json, second] = args.filter((arg) => !isPair(arg))
   if (second !== undefined)
     throw new ToolcribError('config-invalid', `"${second}" is one argument too many; ${FORM}`)

@@ -12,6 +12,7 @@ const clone = (tool: string): Finding => ({
   place: 'description',
   message: `its description is identical to that of "${tool}" of server "alpha"`,
   excerpt: 'x',
+  original: { server: 'alpha', tool },
 })
 
 describe('the report of doctor', () => {

@@ -60,6 +60,7 @@ describe('the log book', () => {
           place: 'description',
           message: `its description is identical to that of "${tool}" of server "files"`,
           excerpt: 'Reads.',
+          original: { server: 'files', tool },
         },
       })
     expect(book.lines()).toMatchObject([

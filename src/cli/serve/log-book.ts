@@ -1,5 +1,5 @@
 import type { Finding, ToolcribEvent } from 'toolcrib'
-import { isAlike, originalOf } from '../alike-servers.ts'
+import { type AlikeFinding, isAlike } from '../alike-servers.ts'
 import { toolName } from '../text.ts'
 import type { LogFile } from './log-file.ts'
 
@@ -36,8 +36,8 @@ export class LogBook {
   }
 
   /** Two servers that are alike get one line, not one for every tool. */
-  #isAlikeKnown(finding: Finding): boolean {
-    const pair = JSON.stringify([finding.server, originalOf(finding)])
+  #isAlikeKnown({ server, original }: AlikeFinding): boolean {
+    const pair = JSON.stringify([server, original.server])
     const isKnown = this.#alike.has(pair)
     if (this.#alike.size < KEPT_LINES) this.#alike.add(pair)
     return isKnown
@@ -108,7 +108,7 @@ function serverOf(name: string): string | undefined {
 function describeFinding(finding: Finding): string {
   const { tool, place, severity, message, excerpt } = finding
   if (isAlike(finding))
-    return `tools are word for word those of "${originalOf(finding)}", such as ${tool}; see "toolcrib doctor"`
+    return `tools are word for word those of "${finding.original.server}", such as ${tool}; see "toolcrib doctor"`
   // Quoted, because the server wrote it, line breaks included.
   const passage = excerpt === '' ? '' : `: ${JSON.stringify(excerpt)}`
   return `tool ${tool} is suspicious (${severity}), ${place}: ${message}${passage}`

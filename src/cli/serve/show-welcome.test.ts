@@ -14,18 +14,26 @@ afterEach(() => rmSync(home, { recursive: true }))
 
 const URL_HERE = 'http://127.0.0.1:7117/mcp'
 
-async function shownWith(entries: Readonly<Record<string, object>>): Promise<string> {
+interface Here {
+  readonly url?: string
+  readonly config?: string
+}
+
+async function shownWith(
+  entries: Readonly<Record<string, object>>,
+  { url = URL_HERE, config: text = '' }: Here = {},
+): Promise<string> {
   for (const [folder, entry] of Object.entries(entries)) {
     mkdirSync(join(home, folder), { recursive: true })
     const file = folder === '.cursor' ? 'mcp.json' : 'mcp_config.json'
     writeFileSync(join(home, folder, file), JSON.stringify({ mcpServers: { toolcrib: entry } }))
   }
   const config = join(home, 'toolcrib.toml')
-  writeFileSync(config, '')
+  writeFileSync(config, text)
   const env = { HOME: home }
   const { terminal, stdout } = fakeTerminal({ env, cwd: home })
   await showWelcome(terminal, {
-    url: URL_HERE,
+    url,
     page: 'http://127.0.0.1:7117/',
     version: '1.2.3',
     access: { token: undefined, issuer: undefined },
@@ -50,5 +58,37 @@ describe('the welcome of a gateway', () => {
     expect(shown).toContain('"toolcrib connect <client>" lets a client use this one instead.')
     expect(shown).not.toContain('such an entry')
     expect(await shownWith({ '.cursor': { url: URL_HERE } })).toContain('Connected already: Cursor.\n')
+  })
+  const OAUTH = `[gateway.oauth]
+issuer = "https://issuer.example"
+resource = "https://tools.example/mcp"
+scopes = { "tools" = "*" }`
+
+  it.each<[string, object, string, Here?]>([
+    ['another name of this machine', { url: 'http://localhost:7117/mcp' }, 'Connected already'],
+    ['the address in version 6', { url: 'http://[::1]:7117/mcp' }, 'Connected already'],
+    ['a profile', { url: `${URL_HERE}/work` }, 'Connected already'],
+    [
+      'the local address of a gateway on every address',
+      { url: URL_HERE },
+      'Connected already',
+      { url: 'http://192.0.2.7:7117/mcp' },
+    ],
+    [
+      'a profile of the resource of OAuth',
+      { url: 'https://tools.example/mcp/work' },
+      'Connected already',
+      { config: OAUTH },
+    ],
+    ['another port', { url: 'http://localhost:7118/mcp' }, 'Connected to another gateway'],
+    ['another host', { url: 'https://tools.example/mcp' }, 'Connected to a gateway, perhaps this one'],
+    [
+      'no config',
+      { command: 'toolcrib', args: ['serve', '--stdio'] },
+      'Connected to a gateway, perhaps this one',
+    ],
+  ])('reads where a client is connected from %s', async (_where, entry, said, here) => {
+    const shown = await shownWith({ '.cursor': entry }, here)
+    expect(shown.match(/Connected .*\n/g)).toEqual([`${said}: Cursor.\n`])
   })
 })

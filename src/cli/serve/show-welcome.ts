@@ -1,12 +1,16 @@
 import { spawn } from 'node:child_process'
+import { hostname as ownName } from 'node:os'
+import { isAbsolute } from 'node:path'
 import pc from 'picocolors'
 import { type ConnectableClient, connectableClients } from 'toolcrib/clients'
 import type { FoundConfig } from 'toolcrib/mcp'
+import { isLoopback } from '../access-token.ts'
 import { clientPlace } from '../client-place.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
 import { clientSnippets } from './client-snippets.ts'
 import type { GatewayAccess } from './gateway-access.ts'
+import { reachableHosts } from './serve-settings.ts'
 
 export interface Welcome {
   readonly url: string
@@ -42,13 +46,15 @@ export async function showWelcome(
   } as const
   const place = clientPlace(terminal)
   const there = (await connectableClients(place)).filter(({ isThere }) => isThere)
-  const connected = there.filter(({ gateway = '' }) => gateway === url || files.includes(gateway))
-  const elsewhere = there.filter((client) => client.isConnected && !connected.includes(client))
+  const own = new OwnAddresses({ url, page, found })
+  const withUse = (use: Use) => there.filter((client) => client.isConnected && own.useOf(client) === use)
+  const [connected, elsewhere, unclear] = [withUse('this'), withUse('another'), withUse('unknown')]
   const open = there.filter(({ isConnected }) => !isConnected).map(({ client }) => client)
   if (connected.length > 0) terminal.say(`Connected already: ${titlesOf(connected)}.\n`)
   if (elsewhere.length > 0) terminal.say(`Connected to another gateway: ${titlesOf(elsewhere)}.\n`)
+  if (unclear.length > 0) terminal.say(`Connected to a gateway, perhaps this one: ${titlesOf(unclear)}.\n`)
   const isOpen = (client: string) => open.includes(client)
-  const isDone = connected.length + elsewhere.length > 0 && open.length === 0
+  const isDone = open.length === 0 && there.some(({ isConnected }) => isConnected)
   const snippets = isDone ? [] : clientSnippets(doors, place, isOpen)
   for (const { titles, text } of snippets) {
     terminal.say(`For ${titles.join(', ')}:`)
@@ -62,7 +68,7 @@ export async function showWelcome(
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
   if (snippets.length > 0)
     terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
-  else if (elsewhere.length > 0)
+  else if (elsewhere.length + unclear.length > 0)
     terminal.say(pc.dim('"toolcrib connect <client>" lets a client use this one instead.'))
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ' In another terminal:' : ''}`))
   if (!isControlled) return
@@ -72,6 +78,53 @@ export async function showWelcome(
 
 function titlesOf(clients: readonly ConnectableClient[]): string {
   return clients.map(({ title }) => title).join(', ')
+}
+
+/** Which gateway a client uses, as far as its config says. */
+type Use = 'this' | 'another' | 'unknown'
+
+/** Where clients reach this gateway: its origins, the resource of its OAuth config, and its config files. */
+class OwnAddresses {
+  readonly #files: readonly string[]
+  readonly #resource: string | undefined
+  readonly #port: string
+  readonly #hosts: ReadonlySet<string>
+
+  constructor({ url, page, found: { config } }: Pick<Welcome, 'url' | 'page' | 'found'>) {
+    const [shown, here] = [new URL(url), new URL(page)]
+    this.#files = config.files
+    this.#resource = config.gateway?.oauth && withoutProfile(config.gateway.oauth.resource)
+    this.#port = shown.port
+    // The page has another host where the gateway listens on every address.
+    const others = shown.host === here.host ? [] : (reachableHosts('0.0.0.0') ?? [])
+    const hosts = [shown.hostname, here.hostname, ownName(), ...others]
+    this.#hosts = new Set(hosts.map(hostKey))
+  }
+
+  useOf({ gateway }: ConnectableClient): Use {
+    if (gateway === undefined) return 'unknown'
+    if (this.#files.includes(gateway) || withoutProfile(gateway) === this.#resource) return 'this'
+    if (isAbsolute(gateway)) return 'another'
+    if (!URL.canParse(gateway)) return 'unknown'
+    const { protocol, hostname, port } = new URL(gateway)
+    const host = hostKey(hostname)
+    if (protocol !== 'http:') return 'unknown'
+    if (this.#hosts.has(host)) return port === this.#port ? 'this' : 'another'
+    // Any other host may be a proxy of this gateway.
+    return host === LOOPBACK ? 'another' : 'unknown'
+  }
+}
+
+const LOOPBACK = 'loopback'
+
+/** One key for all names of this machine's own address. */
+function hostKey(host: string): string {
+  return isLoopback(host) ? LOOPBACK : host.toLowerCase()
+}
+
+/** `https://host/mcp` of `https://host/mcp/work`: one gateway serves all its profiles. */
+function withoutProfile(url: string): string {
+  return url.replace(/\/mcp\/[\w.-]+$/, '/mcp')
 }
 
 const OPENERS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {

@@ -155,7 +155,7 @@ class Setup {
     const place = new Terminal({ input, output, errors, cwd, signals, program, schedule, env })
     const check = await checkServers(place, this.#config)
     terminal.say(
-      `${pc.bold(`${figure(check.ready)} of ${plural(check.servers, 'server')} ready`)}: ${plural(check.tools, 'tool')}, ${figure(check.fullTokens)} tokens a turn; through the gateway ${plural(check.gateway.tools, 'tool')}, ${pc.green(figure(check.gateway.tokens))} tokens`,
+      `${pc.bold(`${figure(check.ready)} of ${plural(check.servers, 'server')} ready`)}: ${plural(check.tools, 'tool')}, ${figure(check.fullTokens)} tokens per turn; through the gateway ${plural(check.gateway.tools, 'tool')}, ${pc.green(figure(check.gateway.tokens))} tokens`,
     )
     for (const { server, fault, step } of check.broken)
       terminal.say(`  ${pc.red('✗')} ${pc.bold(plain(server))} ${fault}; ${step}`)

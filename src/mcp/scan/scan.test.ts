@@ -212,8 +212,12 @@ describe('tools compared with those of other servers', () => {
     scanner.see('mail', [send])
     expect(
       scanner.see('copy', [{ ...send, description: 'sends an email to one, or several people' }]),
-    ).toMatchObject([{ kind: 'clone', severity: 'low', server: 'copy' }])
-    expect(scanner.see('mail', [send])).toMatchObject([{ kind: 'clone', server: 'mail' }])
+    ).toMatchObject([
+      { kind: 'clone', severity: 'low', server: 'copy', original: { server: 'mail', tool: send.name } },
+    ])
+    expect(scanner.see('mail', [send])).toMatchObject([
+      { kind: 'clone', server: 'mail', original: { server: 'copy' } },
+    ])
   })
 
   it('finds a tool copied with its name and extended', () => {

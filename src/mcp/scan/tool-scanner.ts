@@ -224,10 +224,11 @@ function lookAlikes(look: ToolLook, alike: readonly ToolLook[]): Finding[] {
 
 function clones(look: ToolLook, original: ToolLook | undefined): Finding[] {
   if (!original) return []
-  const name = showHidden(original.tool.name)
-  const message = `its description is identical to that of "${name}" of server "${original.server}"`
+  const { server, tool } = original
+  const message = `its description is identical to that of "${showHidden(tool.name)}" of server "${server}"`
   const excerpt = look.tool.description.replace(/\s+/g, ' ').slice(0, 80)
-  return [finding(look, 'clone', 'low', 'description', message, excerpt)]
+  const clone = finding(look, 'clone', 'low', 'description', message, excerpt)
+  return [{ ...clone, original: { server, tool: tool.name } }]
 }
 
 /** A tool copied with its name and then extended: the addition may be the purpose of the copy. */

@@ -23,7 +23,7 @@ export class AuthorizationNeeded extends Error {
   }
 }
 
-/** A server wants a person to sign in, and nobody did, or in vain. */
+/** Thrown when a server requires sign-in and nobody signed in, or it failed. */
 export class SignInFailed extends Error {
   override readonly name = 'SignInFailed'
 }
