@@ -3,7 +3,6 @@ import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { SignIns } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
-import { storeSpill } from 'toolcrib/stores'
 import { version } from '../../../package.json'
 import type { TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
@@ -147,9 +146,9 @@ async function serveWith(
   }
 }
 
-/** Replicas share catalogues, vectors, spilled results and OAuth tokens; a single gateway uses the user's folders. */
+/** Replicas share catalogues, vectors, memory and OAuth tokens; a single gateway uses the user's folders. */
 function sharedBy({ store, announcements }: ServeStores) {
-  return store && announcements ? { store, registry: { spill: storeSpill(store) } } : {}
+  return store && announcements ? { store } : {}
 }
 
 /** How long calls in flight may take after a signal to stop. */
