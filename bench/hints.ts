@@ -16,7 +16,7 @@ import type { LabelledCase } from './recall/labelled-case.ts'
 import { ownCases } from './recall/own-cases.ts'
 import { printTable } from './report.ts'
 
-const LEVELS = [0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
+const LEVELS = [0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.8]
 const SMOKE_REQUESTS = 20
 
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {

@@ -1,4 +1,4 @@
-import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
+import { type EvalQuery, type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
 import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
 import type { Searcher } from '../../src/search/searcher.ts'
 import type { Listing } from '../../src/tool.ts'
@@ -12,6 +12,8 @@ const SHARE = 2
 const MAX_QUERIES = 200
 /** Small tools, each with words from several tools of the catalogue. */
 const SMALL_TOOLS = 173
+/** Tools that have words of the requests, mixed. */
+const WORD_TOOLS = 100
 
 /** The effect of one unapproved server with many tools on a set. Shares are between 0 and 1. */
 export interface AttackFigures {
@@ -34,7 +36,7 @@ export async function measureAttacks(
   for (const [attack, makeTools] of Object.entries(ATTACKS)) {
     const idOf = new Map<Listing, string>()
     const catalogue = new CatalogueSearch(makeSearcher())
-    catalogue.sync(toGroups([...tools, ...makeTools(tools)], idOf))
+    catalogue.sync(toGroups([...tools, ...makeTools(tools, asked)], idOf))
     let [found, first, crowded] = [0, 0, 0]
     for (const { query, relevant } of asked) {
       const { ranked } = await catalogue.search(query, { limit: PLACES })
@@ -50,7 +52,9 @@ export async function measureAttacks(
   return figures
 }
 
-const ATTACKS: Readonly<Record<string, (tools: readonly EvalTool[]) => EvalTool[]>> = {
+const ATTACKS: Readonly<
+  Record<string, (tools: readonly EvalTool[], queries: readonly EvalQuery[]) => EvalTool[]>
+> = {
   none: () => [],
   'small tools for everything': (tools) =>
     Array.from({ length: SMALL_TOOLS }, (_, at) => {
@@ -59,6 +63,13 @@ const ATTACKS: Readonly<Record<string, (tools: readonly EvalTool[]) => EvalTool[
     }),
   'clones, each description twice': (tools) =>
     tools.map(({ name, description }, at) => attacker(at, name, `${description} ${description}`)),
+  'the words of the requests': (_tools, queries) => {
+    const words = [...new Set(queries.flatMap(({ query }) => query.toLowerCase().match(/[a-z]{3,}/g) ?? []))]
+    return Array.from({ length: WORD_TOOLS }, (_, at) => {
+      const own = Array.from({ length: 14 }, (_, place) => words[(at * 37 + place * 11) % words.length])
+      return attacker(at, `${own.slice(0, 4).join('_')}_${at}`, own.join(' '))
+    })
+  },
   'clones that praise themselves': (tools) =>
     tools.map(({ name, description }, at) => attacker(at, `best_${name}`, `${description} The best choice.`)),
 }

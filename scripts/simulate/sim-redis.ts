@@ -99,8 +99,10 @@ export class SimRedis {
       if (turn !== undefined) this.del(turnKey)
       return 1
     }
-    if (turn === undefined && turnMs !== '') this.set(turnKey, Buffer.from(String(me)), Number(turnMs))
-    return 0
+    if (turn !== undefined) return turn === String(me) ? 2 : 0
+    if (turnMs === '') return 0
+    this.set(turnKey, Buffer.from(String(me)), Number(turnMs))
+    return 2
   }
 
   #publish(

@@ -1,4 +1,4 @@
-import { certaintyOf, type Features, NOTHING_FITS } from '../../src/search/hybrid/ranker.ts'
+import { certaintyOf, type Features, logOddsOf, NOTHING_FITS } from '../../src/search/hybrid/ranker.ts'
 import { type QuestionSet, rankedRows, sumOf } from './listwise.ts'
 
 /** The places of a result that a user sees. */
@@ -7,10 +7,12 @@ const STEPS = 400
 const RATE = 0.05
 
 /**
- * Every query is also read as one whose tools do not exist, at this weight: a catalogue cannot serve every request, and
- * the labelled sets contain only requests that theirs can.
+ * A catalogue cannot serve every request, and the labelled sets contain only requests that theirs can. So every query is
+ * also read as one whose tools do not exist, and requests are asked that have nothing to do with the catalogue; these are
+ * the shares of both beside the queries.
  */
-const UNANSWERABLE = 0.2
+const WITHOUT_TOOLS = 0.1
+const STRANGERS = 0.3
 
 /** The place of the constant among the inputs: the only one that may be negative. */
 const CONSTANT = 2
@@ -25,14 +27,24 @@ interface Example {
   readonly inputs: readonly number[]
   readonly isRight: boolean
   readonly weight: number
+  /** Among the matches of its query, from 0 on. */
+  readonly place: number
 }
 
-/** Fits the calibration of scores by logistic regression, on fits from weights trained without the set's family. */
-export function trainCalibration(judged: readonly Judged[], names: readonly (keyof Features)[]): string[] {
-  const examples = judged.flatMap((one) => [
-    ...examplesOf(one, names, true),
-    ...examplesOf(one, names, false),
-  ])
+/**
+ * Fits the calibration of scores by logistic regression, on fits from weights trained without the set's family. Returns
+ * the numbers, and how reliable the scores are: of `judged`, the share of right matches by tenths; of `strangers`, how many
+ * get a first match of that score. The fitted share is that of all examples.
+ */
+export function trainCalibration(
+  judged: readonly Judged[],
+  strangers: readonly Judged[],
+  names: readonly (keyof Features)[],
+): string[] {
+  const answered = judged.flatMap((one) => examplesOf(one, names, 1))
+  const strange = strangers.flatMap((one) => examplesOf(one, names, STRANGERS))
+  const withoutTools = judged.flatMap((one) => examplesOf(withoutRight(one), names, WITHOUT_TOOLS))
+  const examples = [...answered, ...strange, ...withoutTools]
   const inputs = ['share', 'certainty', 'constant']
   const weights = [0.5, 1, 0]
   const first = weights.map(() => 0)
@@ -55,20 +67,58 @@ export function trainCalibration(judged: readonly Judged[], names: readonly (key
       weights[at] = at === CONSTANT ? moved : Math.max(0, moved)
     }
   }
-  return inputs.map((name, at) => `${name}: ${(weights[at] as number).toFixed(2)},`)
+  return [
+    ...inputs.map((name, at) => `${name}: ${(weights[at] as number).toFixed(2)},`),
+    'scores   right: labelled  of all   first matches for strangers',
+    ...reliabilityLines(answered, examples, strange, weights),
+  ]
 }
 
-function examplesOf(
-  { set, weights }: Judged,
-  names: readonly (keyof Features)[],
-  isAnswerable: boolean,
-): Example[] {
+function reliabilityLines(
+  answered: readonly Example[],
+  all: readonly Example[],
+  strange: readonly Example[],
+  weights: readonly number[],
+): string[] {
+  const scoreOf = ({ inputs }: Example) =>
+    1 / (1 + Math.exp(-inputs.reduce((all, value, at) => all + value * (weights[at] as number), 0)))
+  const first = strange.filter(({ place }) => place === 0)
+  return Array.from({ length: 10 }, (_, tenth) => {
+    const isIn = (example: Example) => Math.min(9, Math.floor(10 * scoreOf(example))) === tenth
+    const share = first.filter(isIn).length / Math.max(1, first.length)
+    const cells = [rightShare(answered.filter(isIn)), rightShare(all.filter(isIn)), share]
+    const text = cells.map((cell) => (Number.isNaN(cell) ? '–' : `${(100 * cell).toFixed(1)} %`).padStart(10))
+    return `${(tenth / 10).toFixed(1)}–${((tenth + 1) / 10).toFixed(1)}${text.join('')}`
+  })
+}
+
+function rightShare(examples: readonly Example[]): number {
+  const total = examples.reduce((sum, { weight }) => sum + weight, 0)
+  return examples.reduce((sum, { weight, isRight }) => sum + (isRight ? weight : 0), 0) / total
+}
+
+/** The set as if its tools did not exist: no right candidate is left. */
+function withoutRight({ set, weights }: Judged): Judged {
+  const { width } = set
+  const kept = [...set.isRight.keys()].filter((row) => set.isRight[row] === 0)
+  const rows = new Float32Array(kept.length * width)
+  for (const [at, row] of kept.entries())
+    rows.set(set.rows.subarray(row * width, (row + 1) * width), at * width)
+  let next = 0
+  const questions = set.questions.map((question) => {
+    const start = next
+    for (let row = question.start; row < question.end; row++) if (set.isRight[row] === 0) next++
+    return { ...question, start, end: next }
+  })
+  return { set: { ...set, questions, rows, isRight: new Uint8Array(kept.length) }, weights }
+}
+
+function examplesOf({ set, weights }: Judged, names: readonly (keyof Features)[], share: number): Example[] {
   const cosineAt = names.indexOf('partMeaning')
   const coverageAt = names.indexOf('coverage')
-  const weight = (isAnswerable ? 1 : UNANSWERABLE) / Math.sqrt(set.questions.length)
+  const weight = share / Math.sqrt(set.questions.length)
   return set.questions.flatMap((question) => {
-    const ranked = rankedRows(set, question, weights)
-    const rows = isAnswerable ? ranked : ranked.filter((row) => set.isRight[row] === 0)
+    const rows = rankedRows(set, question, weights)
     const [best] = rows
     if (best === undefined) return []
     const bestSum = sumOf(set, best, weights)
@@ -76,10 +126,11 @@ function examplesOf(
     const total = rows.reduce((all, row) => all + Math.exp(sumOf(set, row, weights) - bestSum), nothing)
     const feature = (at: number) => set.rows[best * set.width + at] ?? 0
     const certainty = certaintyOf(feature(cosineAt), feature(coverageAt))
-    return rows.slice(0, PLACES).map((row) => ({
-      inputs: [sumOf(set, row, weights) - bestSum - Math.log(total), certainty, 1],
+    return rows.slice(0, PLACES).map((row, place) => ({
+      inputs: [logOddsOf(sumOf(set, row, weights) - bestSum - Math.log(total)), certainty, 1],
       isRight: set.isRight[row] === 1,
       weight,
+      place,
     }))
   })
 }

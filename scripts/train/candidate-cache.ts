@@ -108,10 +108,15 @@ async function questionsOf(
   }
   return {
     name,
-    family: name.split(/[ ,]/)[0] ?? name,
+    family: familyOf(name),
     questions,
     width: names.length,
     rows: Float32Array.from(rows),
     isRight: Uint8Array.from(isRight),
   }
+}
+
+/** Sets of one family share a catalogue or an author: its name is the first word of theirs. */
+export function familyOf(name: string): string {
+  return name.split(/[ ,]/)[0] ?? name
 }

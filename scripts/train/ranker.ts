@@ -8,11 +8,14 @@
  * are cached (candidate-cache.ts), so that only the first run after a change of the search takes minutes.
  */
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { LabelledCase } from '../../bench/recall/labelled-case.ts'
 import { ownCases } from '../../bench/recall/own-cases.ts'
 import { publicSets } from '../../bench/recall/public-sets.ts'
 import { type Features, WEIGHTS } from '../../src/search/hybrid/ranker.ts'
 import { trainCalibration } from './calibration.ts'
-import { cachedQuestions } from './candidate-cache.ts'
+import { cachedQuestions, familyOf } from './candidate-cache.ts'
 import { type QuestionSet, recallOf, trainWeights } from './listwise.ts'
 
 const NAMES = Object.keys(WEIGHTS) as (keyof Features)[]
@@ -23,10 +26,13 @@ const MAX_QUERIES = 500
 /** Trains, and prints the result. */
 export async function trainRanker(): Promise<void> {
   const sets: QuestionSet[] = []
-  for (const labelled of [...(await ownCases()), ...(await publicSets())]) {
+  const strangers: QuestionSet[] = []
+  const cases = [...(await ownCases()), ...(await publicSets())]
+  for (const labelled of cases) {
     const began = performance.now()
     const set = await cachedQuestions(labelled, NAMES, MAX_QUERIES)
     sets.push(set)
+    strangers.push(await cachedQuestions(strangersOf(labelled, cases), NAMES, MAX_QUERIES))
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
     console.log(
       `  ${set.name}: ${set.questions.length} queries, ${set.isRight.length} candidates, ${seconds} s`,
@@ -51,5 +57,32 @@ export async function trainRanker(): Promise<void> {
   console.log('weights:')
   for (const [at, name] of NAMES.entries()) console.log(`  ${name}: ${(all[at] ?? 0).toFixed(2)},`)
   console.log('calibration:')
-  for (const line of trainCalibration(leftOut, NAMES)) console.log(`  ${line}`)
+  const weightsOf = (family: string) => leftOut.find(({ set }) => set.family === family)?.weights ?? all
+  const judgedStrangers = strangers.map((set) => ({ set, weights: weightsOf(set.family) }))
+  for (const line of trainCalibration(leftOut, judgedStrangers, NAMES)) console.log(`  ${line}`)
+}
+
+/** Every so many queries of other families are asked as strangers. */
+const STRANGER_EVERY = 25
+
+/** Requests that a set's tools cannot serve: some that need no tool, and some that are for other catalogues. */
+function strangersOf(labelled: LabelledCase, cases: readonly LabelledCase[]): LabelledCase {
+  const family = familyOf(labelled.name)
+  const others = cases.filter(({ name }) => familyOf(name) !== family && !/among|dumps/.test(name))
+  const asked = others.flatMap(({ queries }) => queries.filter((_, at) => at % STRANGER_EVERY === 0))
+  const none = noToolRequests().map((query, at) => ({ id: `none-${at}`, query }))
+  const queries = [...asked, ...none].map(({ id, query }) => ({ id, query, relevant: [] }))
+  const { name, tools, leftOutTable } = labelled
+  return {
+    name: `${name}, strangers`,
+    tools,
+    queries,
+    ...(leftOutTable === undefined ? {} : { leftOutTable }),
+  }
+}
+
+function noToolRequests(): string[] {
+  const file = join(import.meta.dirname, '../../bench/recall/no-tool-requests.jsonl')
+  const lines = readFileSync(file, 'utf8').trim().split('\n')
+  return lines.filter((_, at) => at % 2 === 0).map((line): string => JSON.parse(line).query)
 }

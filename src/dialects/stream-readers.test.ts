@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { geminiVoice } from '../../test/dialects/wire-server/voices/gemini.ts'
 import { chatVoice } from '../../test/dialects/wire-server/voices/openai-chat.ts'
 import { isRecord } from '../json.ts'
+import { gemini } from './gemini.ts'
 import { openaiChat } from './openai-chat.ts'
 import { changed, changes, SPEAKERS, SURFACE, speaker, TURN, use } from './speakers.fixture.ts'
 
@@ -49,4 +51,13 @@ it('the reader of openai-chat passes over calls that are null', () => {
   const reader = dialect.openStream()
   reader.add({ choices: [{ delta: { tool_calls: [null] } }] })
   expect(dialect.toCalls(reader.response(), SURFACE)).toEqual([])
+})
+
+it('the reader of gemini passes over parts that are null', () => {
+  const { dialect } = speaker(gemini(), geminiVoice)
+  const reader = dialect.openStream()
+  const parts = [null, { text: 'hi' }, null, { functionCall: { name: 'ping', args: {} } }]
+  expect(reader.add({ candidates: [{ content: { parts } }] })).toBe('hi')
+  expect(dialect.toCalls(reader.response(), SURFACE)).toMatchObject([{ name: 'ping' }])
+  expect(dialect.toCalls({ candidates: [{ content: { parts } }] }, SURFACE)).toMatchObject([{ name: 'ping' }])
 })

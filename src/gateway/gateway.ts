@@ -139,9 +139,11 @@ class OpenGateway implements Gateway {
     const { registry, mode } = this.#services.options
     const view = new View(registry, { profile: undefined, settings: {}, mode })
     const session = await view.openSession({ id: sessionId })
-    const shown = tools.shown(sessions.scene(view, session), session.currentTurn().surface())
-    await session.close()
-    return shown
+    try {
+      return tools.shown(sessions.scene(view, session), session.currentTurn().surface())
+    } finally {
+      await session.close()
+    }
   }
 
   status(): GatewayStatus {

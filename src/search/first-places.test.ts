@@ -6,7 +6,7 @@ import { SourceLedger } from './ranked-search.ts'
 import type { Ranked } from './searcher.ts'
 import { sampleListing } from './searcher-contract.ts'
 
-const LARGE = 65
+const LARGE = 41
 
 /** Matches from `server score`, each with its own tool; `+` before a server marks it as approved. */
 function matchesOf(...written: readonly string[]): Ranked[] {
@@ -25,6 +25,7 @@ function share(
   sources: Readonly<Record<string, number>>,
   query = 'anything',
   exact: ReadonlySet<Listing> = new Set(),
+  alone?: ReadonlyMap<Listing, number>,
 ): { places: string; crowding: string[]; shared: Ranked[] } {
   const ledger = new SourceLedger()
   for (const [server, tools] of Object.entries(sources))
@@ -33,7 +34,7 @@ function share(
       Array.from({ length: tools }, (_, at) => sampleListing(`x${at}`, '', server)),
     )
   const places = new FirstPlaces(parseQuery(query), exact, ledger)
-  const shared = places.share(matches)
+  const shared = places.share(matches, alone)
   const servers = shared.map(({ listing }) => (listing.source.kind === 'mcp' ? listing.source.server : ''))
   return { places: servers.join(' '), crowding: [...places.crowding(matches)], shared }
 }
@@ -67,9 +68,37 @@ describe('the first places', () => {
     expect(share(matches, { other: 1, third: 1, evil: LARGE }).places).toBe(
       'evil evil other evil evil evil third',
     )
-    expect(share(matches, { other: 1, third: 1, evil: 64 }).places).toBe(
+    expect(share(matches, { other: 1, third: 1, evil: LARGE - 1 }).places).toBe(
       'evil evil evil evil evil other third',
     )
+  })
+
+  it('go to whoever fits best without the crowding source', () => {
+    const sources = { other: 1, third: 1, evil: LARGE }
+    const matches = matchesOf(...evil, 'other 0.1', 'third 0.05')
+    const alone = new Map(matches.slice(5).map(({ listing }, at) => [listing, at === 0 ? 0.4 : 0.5]))
+    expect(share(matches, sources).places).toBe('evil evil evil evil evil other third')
+    expect(share(matches, sources, undefined, undefined, alone).places).toMatch(/^evil evil third other evil/)
+  })
+
+  it('need not be shared beside a small source when nobody is approved', () => {
+    const matches = matchesOf(...evil, 'other 0.9')
+    const canBeShared = (tools: number, trust: number) => {
+      const ledger = new SourceLedger()
+      ledger.record(
+        [],
+        Array.from({ length: tools }, (_, at) => sampleListing(`x${at}`, '', 'evil')),
+      )
+      const approved = [sampleListing('mcp__good__a', '', 'good', { trust })]
+      ledger.record([], approved)
+      const places = new FirstPlaces(parseQuery('anything'), new Set(), ledger)
+      const answer = places.canBeShared(matches, places.crowding(matches))
+      ledger.record(approved, [])
+      return [answer, places.canBeShared(matches, places.crowding(matches))]
+    }
+    expect(canBeShared(LARGE, 0)).toEqual([true, true])
+    expect(canBeShared(LARGE - 1, 0)).toEqual([false, false])
+    expect(canBeShared(LARGE - 1, 1)).toEqual([true, false])
   })
 
   it('go to the source that came first once all have used up their share', () => {

@@ -1,5 +1,5 @@
 import { sourceKey } from '../names.ts'
-import type { Listing } from '../tool.ts'
+import type { Listing, ToolSource } from '../tool.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Query } from './query/query.ts'
 import type { SourceLedger } from './ranked-search.ts'
@@ -13,17 +13,19 @@ const SHARE = 2
 export const FIRST_PLACES = 2 * PLACES
 
 /**
- * Another source's match may take a place if its score is at least this share of the score it displaces. The
- * threshold is lower for approved sources. Tuned on labelled sets and on the attacks in hybrid-attacks.test.ts.
+ * Another source's match may take a place if it fits at least this share as well as the match that it displaces: one of
+ * an approved source, any other that is sure to fit, and the rest. Tuned on labelled sets and on the attacks in
+ * hybrid-attacks.test.ts.
  */
+const APPROVED_FITS_FROM = 0.2
+const SURE_FITS_FROM = 0.3
 const FITS_FROM = 0.6
-const APPROVED_FITS_FROM = 0.3
 
 /**
  * A source with this few tools cannot crowd out much. If the other sources are unapproved too, it is not limited:
  * most such sources are honest and have several tools for their purpose.
  */
-const SMALL_SOURCE = 64
+const SMALL_SOURCE = 40
 
 /** Words in server names that carry no meaning. */
 const GENERIC_WORDS: ReadonlySet<string> = new Set(['mcp', 'server', 'tools', 'the'])
@@ -57,13 +59,21 @@ export class FirstPlaces {
     return crowding
   }
 
-  /** Fills the first places, from matches in ranked order. */
-  share(matches: readonly Ranked[]): Ranked[] {
+  /** Whether a match of another source could take the place of one of these. */
+  canBeShared(matches: readonly Ranked[], crowding: ReadonlySet<string>): boolean {
+    if (this.#sources.hasApproved) return crowding.size > 0
+    return matches.some(
+      ({ listing: { source } }) => crowding.has(sourceKey(source)) && !this.#isSmall(source),
+    )
+  }
+
+  /** Fills the first places, from matches in ranked order. `alone`: how well others fit without the crowding sources. */
+  share(matches: readonly Ranked[], alone: ReadonlyMap<Listing, number> = new Map()): Ranked[] {
     const waiting = [...matches]
     const placed: Ranked[] = []
     const held = new Map<string, number>()
     while (placed.length < FIRST_PLACES && waiting.length > 0) {
-      const at = this.#next(waiting, held, shareAt(placed.length))
+      const at = this.#next(waiting, held, shareAt(placed.length), alone)
       const [next] = waiting.splice(at, 1) as [Ranked]
       placed.push(below(placed.at(-1), next))
       const source = sourceKey(next.listing.source)
@@ -73,40 +83,58 @@ export class FirstPlaces {
   }
 
   /** Picks the next match: the best or, if its source has used up its share, another that matches well enough. */
-  #next(waiting: readonly Ranked[], held: ReadonlyMap<string, number>, share: number): number {
+  #next(
+    waiting: readonly Ranked[],
+    held: ReadonlyMap<string, number>,
+    share: number,
+    alone: ReadonlyMap<Listing, number>,
+  ): number {
     const best = waiting[0] as Ranked
     const heldBy = ({ listing }: Ranked) => held.get(sourceKey(listing.source)) ?? 0
     const hasShare = (match: Ranked) => this.#isLimited(match.listing) && heldBy(match) >= share
     if (!hasShare(best)) return 0
-    const within = waiting.findIndex((other) => !hasShare(other) && this.#fits(other, best))
+    const fitAlone = (match: Ranked) => alone.get(match.listing) ?? fitOf(match)
+    const fits = (match: Ranked) => this.#mayDisplace(match, best, alone)
+    let within = -1
+    for (const [at, other] of waiting.entries()) {
+      if (hasShare(other) || !fits(other)) continue
+      if (within < 0 || fitAlone(other) > fitAlone(waiting[within] as Ranked)) within = at
+    }
     if (within >= 0) return within
     // All sources with good matches have used up their share, so the one that came first wins.
     const senior = waiting.findIndex(
       (other) =>
         heldBy(other) <= heldBy(best) &&
         this.#sources.isSenior(other.listing.source, best.listing.source) &&
-        this.#fits(other, best),
+        fits(other),
     )
     return Math.max(0, senior)
   }
 
-  #fits(other: Ranked, best: Ranked): boolean {
-    const isApproved = other.listing.trust > 0 || other.listing.source.kind !== 'mcp'
-    const isSmall = this.#sources.toolsOf(best.listing.source) <= SMALL_SOURCE
-    if (!isApproved && isSmall) return false
-    const from = isApproved ? APPROVED_FITS_FROM : FITS_FROM
-    return fitOf(other) > 0 && fitOf(other) >= from * fitOf(best)
+  /** Whether a match may take the place of one whose source has used up its share. */
+  #mayDisplace(match: Ranked, best: Ranked, alone: ReadonlyMap<Listing, number>): boolean {
+    const { listing } = match
+    const isApproved = this.#sources.isApproved(listing)
+    if (!isApproved && this.#isSmall(best.listing.source)) return false
+    const sure = alone.get(listing)
+    const fit = sure ?? fitOf(match)
+    const from = isApproved ? APPROVED_FITS_FROM : sure === undefined ? FITS_FROM : SURE_FITS_FROM
+    return fit > 0 && fit >= from * fitOf(best)
+  }
+
+  #isSmall(source: ToolSource): boolean {
+    return this.#sources.toolsOf(source) <= SMALL_SOURCE
   }
 
   #isLimited(listing: Listing): boolean {
-    const { source, trust } = listing
-    if (source.kind !== 'mcp' || trust > 0 || this.#exact.has(listing)) return false
+    const { source } = listing
+    if (source.kind !== 'mcp' || this.#sources.isApproved(listing) || this.#exact.has(listing)) return false
     const words = wordsOf(source.server).filter((word) => !GENERIC_WORDS.has(word))
     return words.length === 0 || !words.every((word) => this.#named.has(word))
   }
 }
 
-function fitOf({ fit, score }: Ranked): number {
+export function fitOf({ fit, score }: Ranked): number {
   return fit ?? score
 }
 

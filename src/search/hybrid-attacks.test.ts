@@ -21,10 +21,10 @@ const MAX_FIRST_BY_VALUES = 0.15
  * However many tools an attacker has, the wanted tool is found at least this often, and the attacker gets two places
  * of five.
  */
-const MIN_FOUND = 0.9
+const MIN_FOUND = 0.95
 const PLACES = 2
 /** If no source is approved, the share of queries for which an attacker may get more, since little else matches. */
-const MAX_CROWDED = 0.1
+const MAX_CROWDED = 0.02
 /** From this many attacker tools on, only a quarter of the queries is run. */
 const MANY_TOOLS = 100
 
@@ -122,6 +122,8 @@ const WITH_QUOTES = SOME_QUERIES.map(({ wanted }, at) => ({
   wanted,
 }))
 
+const REQUEST_WORDS = [...new Set(QUERIES.flatMap(({ text }) => text.split(' ')))]
+
 const ATTACKS: Readonly<Record<string, readonly Listing[]>> = {
   'stuffs its description with the words of all others': [attacker('do_it', `${EVERY_WORD} `.repeat(20))],
   'knows the words of the queries': [
@@ -175,6 +177,16 @@ const CROWDS: Readonly<Record<string, readonly Listing[]>> = {
   'clones the whole catalogue and pads each schema': CATALOGUE.map(({ ownName, description }) =>
     attacker(ownName, description, PADDED),
   ),
+  'has the words of requests, mixed, in sixty tools': Array.from({ length: 60 }, (_, at) => {
+    const words = Array.from(
+      { length: 14 },
+      (_, word) => REQUEST_WORDS[(at * 37 + word * 11) % REQUEST_WORDS.length],
+    )
+    return attacker(words.slice(0, 4).join('_') + at, words.join(' '), PADDED)
+  }),
+  'has every request five times': SOME_QUERIES.flatMap(({ text }, at) =>
+    [0, 1, 2, 3, 4].map((copy) => attacker(`${snake(text)}_${at}_${copy}`, `${text} ${copy}`, PADDED)),
+  ),
   'pads names and schemas for everything': THINGS.map((thing) =>
     attacker(
       `show_add_remove_look_for_details_of_every_${snake(thing)}`,
@@ -227,6 +239,23 @@ describe('an attacker with hundreds of tools', () => {
     expect(await servers('feed the giraffe')).toEqual(Array(5).fill('mcp:evil'))
     expect((await servers('evil tool for a song')).filter((server) => server === 'mcp:evil')).toHaveLength(5)
   })
+})
+
+it('a request is embedded once, although it is ranked again without a crowding source', async () => {
+  const asked: string[] = []
+  const embedder = {
+    name: 'counting',
+    dimensions: EMBEDDER.dimensions,
+    embed: async (texts: readonly string[]) => {
+      asked.push(...texts)
+      return EMBEDDER.embed(texts)
+    },
+  }
+  const catalogue = fill(CROWDS['knows how people ask'] ?? [], CATALOGUE, hybrid({ embedder }))
+  const text = QUERIES[1]?.text ?? ''
+  const { ranked } = await catalogue.search(text, { limit: 5 })
+  expect(ranked.filter(({ listing }) => sourceKey(listing.source) === 'mcp:evil')).toHaveLength(PLACES)
+  expect(asked.filter((one) => one === text)).toHaveLength(1)
 })
 
 describe('weighted, beside a tool with forty words in its name', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
+import { eachPartFirst, type Fitting } from './hybrid/fitting.ts'
 import { hybrid } from './hybrid.ts'
 import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
@@ -56,6 +57,24 @@ describe('hybrid', () => {
     expect(matches.flatMap(({ reasons }) => reasons).join()).toContain('matches the part "')
   })
 
+  it('puts the best tool of each part before further tools for one of them', () => {
+    const fitting = (name: string, part: string | undefined, fit: number) =>
+      ({ candidate: { listing: sampleListing(name, ''), part }, fit }) as Fitting
+    const order = (...parts: (string | undefined)[]) => {
+      const [first, second, third] = parts
+      const given = [
+        fitting('a', first, 0.5),
+        fitting('b', first, 0.49),
+        fitting('c', second, 0.48),
+        fitting('d', third, 0.4),
+      ]
+      return eachPartFirst(given).map(({ candidate }) => candidate.listing.name)
+    }
+    expect(order('hotel', 'bank', 'bank')).toEqual(['a', 'c', 'b', 'd'])
+    expect(order('hotel', 'hotel', 'hotel')).toEqual(['a', 'b', 'c', 'd'])
+    expect(order()).toEqual(['a', 'b', 'c', 'd'])
+  })
+
   it('prefers the tool with the words if the meanings are close, and otherwise the tool with the meaning', async () => {
     // Every text means the same as `near`; `worded` is the only one that contains the word.
     const first = async (likeness: number): Promise<string | undefined> => {
@@ -92,6 +111,20 @@ describe('hybrid', () => {
     expect((await rank(open(), 'asdkjh qwe')).matches).toEqual([])
     const { matches } = await rank(open(), 'send an email')
     for (const { score } of matches) expect(score).toBeGreaterThanOrEqual(0.01)
+  })
+
+  it('finds nothing for gibberish that is somewhat near to many tools, if the embedder knows its words', async () => {
+    const embed = (text: string) => (text === 'wertzu' ? [0.42, Math.sqrt(1 - 0.42 ** 2)] : [1, 0])
+    const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
+    const found = async (given: Embedder) => {
+      const index = hybrid({ embedder: given }).open()
+      const tools = Array.from({ length: 40 }, (_, at) => sampleListing(`tool_${at}`, 'Does something'))
+      index.update('a', tools)
+      return (await rank(index, 'wertzu')).matches.length
+    }
+    expect(await found({ ...toy, knows: () => false })).toBe(0)
+    expect(await found({ ...toy, knows: () => true })).toBe(5)
+    expect(await found(toy)).toBe(5)
   })
 
   it('counts a quoted value less than what the request does', async () => {

@@ -2,7 +2,7 @@ import { anyObject, checkOptions, type OptionRules, objectWith, required } from 
 import type { Listing } from '../tool.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, RequestVectors } from './hybrid/features.ts'
-import { byFit, type Fitting, liftedBy, rounded, toRanked } from './hybrid/fitting.ts'
+import { byFit, eachPartFirst, type Fitting, liftedBy, rounded, toRanked } from './hybrid/fitting.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
 import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
@@ -31,6 +31,9 @@ const NEAR_THE_NEAREST = 0.45
  */
 const WORDLESS = 0.75
 const GIBBERISH = 1.6
+
+/** In a large catalogue many tools are somewhat near to gibberish, and none stands out: its score stays below this. */
+const GIBBERISH_BELOW = 0.08
 
 /** Shorter words are in every vocabulary, also those of gibberish. */
 const MIN_LETTERS = 3
@@ -154,8 +157,11 @@ export class HybridIndex implements SearchIndex {
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
     const { candidates, scan } = this.#finder.find(request, vectors, options)
     const judged = this.#judge(candidates, terms, unmatchedTerms, asksForDeprecated(query.words))
-    const fitting = lifts.length === 0 ? judged : this.#lifted(judged, lifts, options)
-    const scores = calibratedScores(fitting)
+    const lifted = lifts.length === 0 ? judged : this.#lifted(judged, lifts, options)
+    const chances = calibratedScores(lifted)
+    const isPoor = lifts.length === 0 && (chances[0] ?? 0) < GIBBERISH_BELOW
+    const isGibberish = isPoor && this.#isGibberish(candidates, unmatchedTerms)
+    const [fitting, scores] = isGibberish ? [[], []] : [lifted, chances]
     const shown = fitting.slice(0, options.limit)
     const listed = shown.map(({ candidate }) => candidate)
     const reasons = scan.reasonsOf(listed)
@@ -180,7 +186,7 @@ export class HybridIndex implements SearchIndex {
   }
 
   #read(query: Query): Request {
-    return readRequest(query, (word) => this.#lexical.knows(word))
+    return readRequest(query, (word) => this.#lexical.holders(word))
   }
 
   /** The vectors of a request and of single terms; a failure instead if the embedder fails or takes too long. */
@@ -220,7 +226,9 @@ export class HybridIndex implements SearchIndex {
     for (const { similarity } of candidates) nearest = Math.max(nearest, similarity)
     const isMentioned =
       candidates.some(({ hasWords }) => hasWords) || terms.some((vector) => this.#isMeant(vector, candidates))
-    const relatedFrom = (isMentioned ? 1 : this.#wordless(unmatchedTerms)) * this.#embedder.relatedFrom
+    const relatedFrom =
+      (isMentioned ? 1 : this.#hasAnyMeaning(unmatchedTerms) ? WORDLESS : GIBBERISH) *
+      this.#embedder.relatedFrom
     const from = nearest < relatedFrom ? Number.POSITIVE_INFINITY : NEAR_THE_NEAREST * nearest
     const fitting: Fitting[] = []
     for (const candidate of candidates) {
@@ -231,13 +239,18 @@ export class HybridIndex implements SearchIndex {
         (this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1) * (isOutdated ? DEPRECATED_WEIGHT : 1)
       fitting.push({ candidate, fit: rounded(weight * fitOf(features)), isOutdated })
     }
-    return fitting.sort(byFit)
+    return eachPartFirst(fitting.sort(byFit))
+  }
+
+  /** Whether a request consists of words that no tool contains and the embedder does not know. */
+  #isGibberish(candidates: readonly Candidate[], unmatchedTerms: readonly string[]): boolean {
+    const hasWords = candidates.some((candidate) => candidate.hasWords)
+    return !hasWords && this.#embedder.tellsWords && !this.#hasAnyMeaning(unmatchedTerms)
   }
 
   /** Gibberish is always somewhat close to something, while a word with a meaning is close for a reason. */
-  #wordless(terms: readonly string[]): number {
-    const known = terms.slice(0, MAX_TERMS_BY_MEANING).some((term) => this.#hasMeaning(term))
-    return known ? WORDLESS : GIBBERISH
+  #hasAnyMeaning(terms: readonly string[]): boolean {
+    return terms.slice(0, MAX_TERMS_BY_MEANING).some((term) => this.#hasMeaning(term))
   }
 
   #hasMeaning(term: string): boolean {

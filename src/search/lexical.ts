@@ -125,9 +125,10 @@ export class LexicalIndex implements SearchIndex {
     return this.#numbers?.get(listing)
   }
 
-  /** Whether any listing contains the word or one with the same stem. */
-  knows(word: string): boolean {
-    return this.#vocabulary.findStem(word) !== undefined
+  /** How many listings contain the word or one with the same stem. */
+  holders(word: string): number {
+    const stem = this.#vocabulary.findStem(word)
+    return stem === undefined ? 0 : this.#vocabulary.listingsWith(stem)
   }
 
   #hasAccepted(list: number, accepts: RankOptions['accepts']): boolean {

@@ -1,7 +1,7 @@
 import { sourceKey } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
 import { NearDuplicates } from './clones.ts'
-import { FIRST_PLACES, FirstPlaces } from './first-places.ts'
+import { FIRST_PLACES, FirstPlaces, fitOf } from './first-places.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Accepts, Query } from './query/query.ts'
 import type { Ranked, Ranking, SearchIndex, SearchMemory } from './searcher.ts'
@@ -17,6 +17,9 @@ const SHARED_MATCHES = 3 + SPARE_MATCHES
 
 /** How far apart in the ranking to look for clones. They have similar scores, so they are close together. */
 const CLONE_DISTANCE = 50
+
+/** The confidence in the best match of the other sources from which it is known to fit. */
+const SURE_FROM = 0.05
 
 /** What to rank, and what to leave out. */
 export interface RankedSearchOptions {
@@ -91,32 +94,38 @@ export class RankedSearch {
     if (order === 'fixed' || sources.size === 1) return kept
     const places = new FirstPlaces(query, exact, sources)
     const crowding = places.crowding(kept)
-    if (crowding.size === 0) return kept
+    if (!places.canBeShared(kept, crowding)) return kept
     const candidates = this.#withExactFirst(ranking.matches.slice(0, SHARED_MATCHES), ranking)
     const pool = this.#pick(candidates, SHARED_MATCHES).kept
-    const others = pool.filter(({ listing }) => !crowding.has(sourceKey(listing.source)))
-    if (others.length < Math.min(kept.length, FIRST_PLACES) && ranking.matches.length >= SHARED_MATCHES)
-      pool.push(...(await this.#othersThan(crowding, pool)))
-    const first = places.share(pool)
+    const { matches, isSure } = await this.#othersThan(crowding, pool, ranking)
+    const alone = new Map(isSure ? matches.map((match) => [match.listing, fitOf(match)]) : [])
+    const first = places.share([...pool, ...unranked(matches, pool)], alone)
     const placed = new Set(first.map(({ listing }) => listing))
     return [...first, ...kept.filter(({ listing }) => !placed.has(listing))]
   }
 
   /**
-   * The best matches of other sources. The best of the crowding sources are ranked with them, so that relative scores
-   * stay comparable.
+   * The best matches of other sources, ranked as if the crowding ones were not there: their words and meanings, made to
+   * fit the request, would make every honest match look poor. `isSure`: the best of them is not just the best of a poor lot.
    */
-  async #othersThan(crowding: ReadonlySet<string>, known: readonly Ranked[]): Promise<Ranked[]> {
-    const kept = new Set(known.slice(0, FIRST_PLACES / 2).map(({ listing }) => listing))
+  async #othersThan(
+    crowding: ReadonlySet<string>,
+    known: readonly Ranked[],
+    ranking: Ranking,
+  ): Promise<{ readonly matches: readonly Ranked[]; readonly isSure: boolean }> {
+    // A searcher without a confidence scores each match by itself, so the others that are known will do.
+    const others = known.filter(({ listing }) => !crowding.has(sourceKey(listing.source)))
+    const isWhole = ranking.matches.length < SHARED_MATCHES || others.length >= FIRST_PLACES
+    if (ranking.confidence === undefined && isWhole) return { matches: others, isSure: false }
     const servers = new Set(known.map(({ listing }) => crowdingServer(listing, crowding)))
     // Called for every listing with a word of the query, so it makes no source keys.
     const accepts = (listing: Listing) =>
-      (listing.source.kind !== 'mcp' || !servers.has(listing.source.server) || kept.has(listing)) &&
-      this.#options.accepts(listing)
-    const { matches } = await this.#rank(SHARED_MATCHES, accepts)
-    const isKnown = new Set(known.map(({ listing }) => listing))
-    const others = this.#pick(matches, SHARED_MATCHES).kept
-    return others.filter(({ listing }) => !isKnown.has(listing))
+      (listing.source.kind !== 'mcp' || !servers.has(listing.source.server)) && this.#options.accepts(listing)
+    const { matches, confidence = 0 } = await this.#rank(SHARED_MATCHES, accepts)
+    return {
+      matches: this.#pick(matches, SHARED_MATCHES).kept,
+      isSure: confidence >= SURE_FROM,
+    }
   }
 
   /** The first `count` candidates that are ready and not clones, and how many others were skipped. */
@@ -173,6 +182,23 @@ export class RankedSearch {
   }
 }
 
+/** Those of `others` that the ranking of all sources lacks; none of them is better than its last match. */
+function unranked(others: readonly Ranked[], ranked: readonly Ranked[]): Ranked[] {
+  const known = new Set(ranked.map(({ listing }) => listing))
+  const last = ranked.at(-1)
+  return others
+    .filter(({ listing }) => !known.has(listing))
+    .map((match) =>
+      last === undefined
+        ? match
+        : {
+            ...match,
+            score: Math.min(match.score, last.score),
+            fit: Math.min(fitOf(match), fitOf(last)),
+          },
+    )
+}
+
 /** The server of a listing, if it is one of these sources. Only servers are limited. */
 function crowdingServer({ source }: Listing, crowding: ReadonlySet<string>): string | undefined {
   return source.kind === 'mcp' && crowding.has(sourceKey(source)) ? source.server : undefined
@@ -222,11 +248,24 @@ export class SourceLedger {
     mcp: new Map(),
   }
   #seen = 0
+  #approved = 0
 
   /** Records a source's listings before and after a change. A source that is removed and returns counts as new. */
   record(before: readonly Listing[], after: readonly Listing[]): void {
     for (const { source } of after) this.#count(source, 1)
     for (const { source } of before) this.#count(source, -1)
+    const approved = (listings: readonly Listing[]) => listings.filter(this.isApproved).length
+    this.#approved += approved(after) - approved(before)
+  }
+
+  /** Whether any listing is from an approved source. */
+  get hasApproved(): boolean {
+    return this.#approved > 0
+  }
+
+  /** Whether somebody chose to trust where a listing is from. */
+  isApproved({ source, trust }: Listing): boolean {
+    return source.kind !== 'mcp' || trust > 0
   }
 
   /** The number of sources. */

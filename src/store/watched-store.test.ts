@@ -67,6 +67,19 @@ describe('watchStore', () => {
     expect(asked()).toBe(before)
   })
 
+  it('asks it no more either after it took long to fail once again', async () => {
+    const { store, failAfter, pass, asked } = openWatched()
+    failAfter(2_000, new ToolcribError('store-unavailable', 'no connection'))
+    const first = expect(store.get('a')).rejects.toThrow('no connection')
+    await pass(2_000)
+    await first
+    await pass(1_000)
+    await pass(2_000)
+    const before = asked()
+    await expect(store.get('a')).rejects.toThrow('no connection')
+    expect(asked()).toBe(before)
+  })
+
   it('does not count what a caller did wrong as a failure of the store', async () => {
     const { store } = openWatched()
     await expect(store.get('')).rejects.toMatchObject({ code: 'config-invalid' })

@@ -159,9 +159,7 @@ class StoreWatch implements WatchedStore {
     const isStoreAtFault = error instanceof ToolcribError && error.code === 'store-unavailable'
     // A key that no store takes, or what a change threw, says nothing about the store.
     this.#count(operation, isStoreAtFault ? 'failed' : 'ok')
-    // A store that takes long to fail holds its users up as well.
-    const isSlow = this.#now() - begun >= this.#patienceMs * SLOW_PART
-    if (isStoreAtFault && !this.#isClosed) this.#fail(error, isSlow)
+    if (isStoreAtFault && !this.#isClosed) this.#fail(error, this.#isSlow(begun))
     throw error
   }
 
@@ -210,8 +208,13 @@ class StoreWatch implements WatchedStore {
       return
     }
     // It answers again, though with an error: nobody is held up by asking it.
-    if (this.#trouble) this.#trouble.isStuck = outcome === undefined
+    if (this.#trouble) this.#trouble.isStuck = outcome === undefined || this.#isSlow(stamp)
     this.#probeLater()
+  }
+
+  /** Whether what began then took long to fail: that holds users of the store up as well. */
+  #isSlow(begun: number): boolean {
+    return this.#now() - begun >= this.#patienceMs * SLOW_PART
   }
 
   #count(operation: Operation, outcome: Outcome): void {

@@ -25,6 +25,25 @@ export function byFit(a: Fitting, b: Fitting): number {
   return other.trust - one.trust || compareNames(one.name, other.name)
 }
 
+/**
+ * What a candidate loses if another one fits the same part of a request better: each thing asked for should find its tool
+ * before one of them finds five.
+ */
+const SAME_PART = 0.025
+
+/** Takes candidates best first; the best of each part of the request keeps its fit. */
+export function eachPartFirst(fitting: Fitting[]): Fitting[] {
+  const served = new Set<string>()
+  const placed = fitting.map((one): Fitting => {
+    const { part } = one.candidate
+    if (part === undefined) return one
+    if (served.has(part)) return { ...one, fit: rounded(Math.max(0, one.fit - SAME_PART)) }
+    served.add(part)
+    return one
+  })
+  return served.size < 2 ? fitting : placed.sort(byFit)
+}
+
 /** A match as it is returned, with its reasons. */
 export function toRanked(
   { candidate, fit, isRemembered, isOutdated }: Fitting,

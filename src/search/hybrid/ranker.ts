@@ -1,6 +1,6 @@
 /** What the ranker knows about a candidate. Each feature is about 0 to 1. */
 export interface Features {
-  /** The share of the request's words that it contains, weighted by rarity; words of values count a quarter. */
+  /** The share of the request's words that it contains, weighted by rarity; words of values count half or a quarter. */
   readonly coverage: number
   /**
    * Score by words relative to the best, in a long request; 0 in one of up to four words. The vector of a long text is
@@ -55,7 +55,7 @@ export function fitOf(features: Features): number {
  * Turns fits into probabilities, fitted by scripts/train/calibration.ts: how much a candidate stands out among the
  * others, and how certainly the first one is about the request at all.
  */
-const CALIBRATION = { share: 1.34, certainty: 0.85, constant: 0.62 }
+const CALIBRATION = { share: 1.02, certainty: 0.6, constant: 0.11 }
 
 /** Cosines: the best tool for a request is seldom below the first, and texts below the second have nothing in common. */
 const SURE_FROM = 0.6
@@ -68,6 +68,14 @@ const UNRELATED_BELOW = 0.12
 export function certaintyOf(cosine: number, coverage: number): number {
   const meaning = (cosine - UNRELATED_BELOW) / (SURE_FROM - UNRELATED_BELOW)
   return Math.min(1, Math.max(0, meaning, coverage)) ** 2
+}
+
+/** No candidate is taken for more certain than this, however far it is ahead. */
+const LEAST_REST = 0.002
+
+/** How a candidate's share of the softmax enters its probability: the logarithm of its odds against all others. */
+export function logOddsOf(logShare: number): number {
+  return logShare - Math.log(Math.max(LEAST_REST, 1 - Math.exp(logShare)))
 }
 
 interface Judged {
@@ -95,7 +103,7 @@ export function calibratedScores(fitting: readonly Judged[]): number[] {
   const known = constant + certainty * certaintyOf(partMeaning, coverage)
   return fitting.map(({ fit }) => {
     const logShare = FIT_UNIT * (fit - first.fit) - Math.log(sum)
-    const chance = 1 / (1 + Math.exp(-known - share * logShare))
+    const chance = 1 / (1 + Math.exp(-known - share * logOddsOf(logShare)))
     return Math.max(LEAST_SCORE, Math.round(10_000 * chance) / 10_000)
   })
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { requestParts } from './request.ts'
+import { parseQuery } from './query.ts'
+import { readRequest, requestParts } from './request.ts'
 
 describe('request parts', () => {
   it('are empty for a request for one thing', () => {
@@ -27,5 +28,30 @@ describe('request parts', () => {
   it('are limited to a handful', () => {
     const long = Array.from({ length: 50 }, (_, at) => `count red apples ${at}`).join('. ')
     expect(requestParts(long).length).toBeLessThanOrEqual(6)
+  })
+})
+
+describe('words of values', () => {
+  const weights = (text: string, holders: number) =>
+    Object.fromEntries(
+      readRequest(parseQuery(text), () => holders).words.map((word) => [word.text, word.weight]),
+    )
+
+  it('count half', () => {
+    expect(weights('send the file src/report.ts', 3)).toEqual({
+      send: 1,
+      the: 1,
+      file: 1,
+      'src/report.ts': 0.5,
+    })
+  })
+
+  it('count a quarter if hardly any tool contains them, since a tool could be written for them', () => {
+    expect(weights('send the file src/report.ts', 2)['src/report.ts']).toBe(0.25)
+    expect(weights('send the file src/report.ts', 0)['src/report.ts']).toBe(0.25)
+  })
+
+  it('count in full if the request contains them elsewhere, too', () => {
+    expect(weights('report on src/report', 3)).toMatchObject({ report: 1 })
   })
 })

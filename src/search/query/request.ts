@@ -6,9 +6,12 @@ import type { Query } from './query.ts'
 
 /**
  * The weight of a word inside a value (a quotation, a path, an address): it says what a tool works on, not what the
- * tool does, and in a large catalogue some tool is always about it.
+ * tool does, and in a large catalogue some tool is always about it. It counts even less if hardly any tool contains it:
+ * a tool could be written to be found by such values.
  */
-const VALUE_WEIGHT = 0.25
+const VALUE_WEIGHT = 0.5
+const RARE_VALUE_WEIGHT = 0.25
+const RARE_BELOW = 3
 
 /** The weight of a tool word that an everyday phrase of the request means. */
 const EVERYDAY_WEIGHT = 0.5
@@ -32,13 +35,13 @@ export interface RequestPart {
   readonly words: readonly WeightedWord[]
 }
 
-/** Reads a query. `isKnown` tells whether any listing contains a word: only unknown words are translated. */
-export function readRequest(query: Query, isKnown: (word: string) => boolean): Request {
+/** Reads a query. `holders` returns how many listings contain a word: only words that none contains are translated. */
+export function readRequest(query: Query, holders: (word: string) => number): Request {
   const values = valueWords(query.text)
   const text = query.words.join(' ').slice(0, MAX_CHARACTERS)
   const isForeign = soundsForeign(query.words)
   const weigh = (words: readonly string[]) =>
-    words.flatMap((word) => weighWord(word, values, isKnown, isForeign))
+    words.flatMap((word) => weighWord(word, values, holders, isForeign))
   const words = weigh(query.words)
   const added = everydayVerbs(text).map(
     ({ phrase, verb }): WeightedWord => ({
@@ -63,13 +66,16 @@ export function readRequest(query: Query, isKnown: (word: string) => boolean): R
 function weighWord(
   word: string,
   values: ReadonlySet<string>,
-  isKnown: (word: string) => boolean,
+  holders: (word: string) => number,
   isForeign: boolean,
 ): WeightedWord[] {
   const inside = wordsOf(word)
   const isValue = inside.length > 0 && inside.every((one) => values.has(one))
-  if (isValue) return [{ text: word, weight: VALUE_WEIGHT }]
-  if (!isForeign || inside.some(isKnown)) return [{ text: word, weight: 1 }]
+  if (isValue) {
+    const isRare = inside.every((one) => holders(one) < RARE_BELOW)
+    return [{ text: word, weight: isRare ? RARE_VALUE_WEIGHT : VALUE_WEIGHT }]
+  }
+  if (!isForeign || inside.some((one) => holders(one) > 0)) return [{ text: word, weight: 1 }]
   const meanings = translated(word)
   if (meanings.length > 0) return meanings.map((text) => ({ text, weight: 1, written: word }))
   return isForeignFunctionWord(word) ? [] : [{ text: word, weight: 1 }]

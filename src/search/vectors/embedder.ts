@@ -44,6 +44,7 @@ export class CheckedEmbedder {
   readonly dimensions: number
   readonly relatedFrom: number
   readonly #embedder: Embedder
+  #recent: ReadonlyMap<string, Float32Array> = new Map()
 
   constructor(embedder: Embedder) {
     const { name, dimensions, relatedFrom = DEFAULT_RELATED_FROM } = embedder
@@ -60,12 +61,38 @@ export class CheckedEmbedder {
     this.#embedder = embedder
   }
 
-  /** Throws or rejects with the embedder's own error, or with `source-unavailable` for unusable vectors. */
+  /**
+   * Throws or rejects with the embedder's own error, or with `source-unavailable` for unusable vectors. Texts of the
+   * request before are not embedded again: a search may rank one request twice.
+   */
   embed(texts: readonly string[]): readonly Float32Array[] | Promise<readonly Float32Array[]> {
-    const given: unknown = this.#embedder.embed(texts)
-    if (isPromiseLike(given))
-      return Promise.resolve(given).then((vectors) => this.#checked(vectors, texts.length))
-    return this.#checked(given, texts.length)
+    const recent = this.#recent
+    const fresh = texts.filter((text) => !recent.has(text))
+    if (fresh.length === 0) return this.#joined(texts, recent)
+    const given: unknown = this.#embedder.embed(fresh)
+    const join = (vectors: unknown) =>
+      this.#joined(texts, recent, fresh, this.#checked(vectors, fresh.length))
+    return isPromiseLike(given) ? Promise.resolve(given).then(join) : join(given)
+  }
+
+  /** The vectors of all texts, of which some were known. */
+  #joined(
+    texts: readonly string[],
+    recent: ReadonlyMap<string, Float32Array>,
+    fresh: readonly string[] = [],
+    vectors: readonly Float32Array[] = [],
+  ): readonly Float32Array[] {
+    if (fresh.length === texts.length && texts.length > MAX_RECENT) return vectors
+    const known = new Map(fresh.map((text, at) => [text, vectors[at] as Float32Array]))
+    const all = texts.map((text) => known.get(text) ?? (recent.get(text) as Float32Array))
+    if (texts.length <= MAX_RECENT)
+      this.#recent = new Map(texts.map((text, at) => [text, all[at] as Float32Array]))
+    return all
+  }
+
+  /** Whether the embedder tells which words it knows. */
+  get tellsWords(): boolean {
+    return this.#embedder.knows !== undefined
   }
 
   /** False if the embedder does not say. */
@@ -97,6 +124,9 @@ export class CheckedEmbedder {
 
 /** The default cosine from which two texts are related. */
 const DEFAULT_RELATED_FROM = 0.2
+
+/** As many vectors as a request has texts are kept; a catalogue has more. */
+const MAX_RECENT = 32
 
 /** Far more than any model has. */
 const MAX_DIMENSIONS = 16_384

@@ -65,6 +65,8 @@ export async function openClient({ url, client, patienceMs }: RedisAddress): Pro
       lazyConnect: true,
       redisOptions: { ...common, ...tlsOf(text) },
       clusterRetryStrategy: reconnectDelay,
+      // A command whose reply was lost would be sent again, though it may have been carried out.
+      retryDelayOnFailover: 0,
     })
   const own = { ...common, enableOfflineQueue: false }
   if (kind === 'sentinel')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Cluster, Redis } from 'ioredis'
 import { type RedisStoreOptions, redisAnnouncements, redisStore } from 'toolcrib/redis'
-import type { Store, WriteOptions } from 'toolcrib/stores'
+import type { Store, StoredValue, WriteOptions } from 'toolcrib/stores'
 import { storeContract } from 'toolcrib/testing'
 import { afterEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { RedisServer } from '../../../test/redis-server.ts'
@@ -177,6 +177,20 @@ describe.skipIf(url === undefined)('redisStore', () => {
     )
     expect(tries).toBeLessThanOrEqual(6)
     await vi.waitUntil(async () => Number(await hasty.get('count')) > 1_000)
+  })
+
+  it('lets many write one key at once, without more and more tries', async () => {
+    const prefix = `${crypto.randomUUID()}:`
+    const writers = Array.from({ length: 60 }, () => open({ prefix }))
+    await Promise.all(writers.map((writer) => writer.get('count')))
+    let tries = 0
+    const add = (current: StoredValue | undefined) => {
+      tries++
+      return Number(current ?? 0) + 1
+    }
+    await Promise.all(writers.map((writer) => writer.update('count', add)))
+    expect(await writers[0]?.get('count')).toBe(60)
+    expect(tries).toBeLessThan(1_200)
   })
 
   it('never gives a password away', async () => {

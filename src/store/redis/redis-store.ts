@@ -66,7 +66,9 @@ const MAX_TRIES = 100
 const TRIES_BEFORE_TURN = 3
 /** A process that dies in its turn delays the others by this long. */
 const TURN_MS = 250
-const MAX_PAUSE_MS = 64
+/** The more tries in vain, the more others wait too. */
+const PAUSE_PER_TRY_MS = 32
+const MAX_PAUSE_MS = 1_000
 
 class RedisStore implements Store {
   readonly #link: RedisLink
@@ -125,7 +127,7 @@ class RedisStore implements Store {
       const changed = change(found.value)
       if (changed === found.value) return changed
       const encoded = changed === undefined ? undefined : encodeValue(changed)
-      const isReplaced = await this.#link.run(
+      const outcome = await this.#link.run(
         REPLACE,
         [name, `${name}:turn`],
         found.version,
@@ -134,8 +136,9 @@ class RedisStore implements Store {
         this.#me,
         tries > TRIES_BEFORE_TURN ? TURN_MS : '',
       )
-      if (isReplaced === 1) return encoded === undefined ? undefined : decodeValue(encoded)
-      await this.#pause(tries)
+      if (outcome === REPLACED) return encoded === undefined ? undefined : decodeValue(encoded)
+      // In its turn nobody else writes, and everyone waits for it.
+      if (outcome !== MY_TURN) await this.#pause(tries)
     }
     const message = `a value in Redis was changed by others ${MAX_TRIES} times while it was to be updated`
     throw new ToolcribError('store-unavailable', message)
@@ -156,7 +159,7 @@ class RedisStore implements Store {
   }
 
   #pause(tries: number): Promise<void> {
-    const longest = Math.min(2 ** tries, MAX_PAUSE_MS)
+    const longest = Math.min(2 ** tries, tries * PAUSE_PER_TRY_MS, MAX_PAUSE_MS)
     return new Promise((resolve) => void this.#schedule(this.#random() * longest, resolve))
   }
 
@@ -185,6 +188,8 @@ const BYTES_MARK = 'b'.charCodeAt(0)
  * Replaces a value if its version is still the expected one, and nobody else has the turn; returns 1. Otherwise returns
  * 0, and takes the turn if one is asked for and free.
  */
+const REPLACED = 1
+const MY_TURN = 2
 const REPLACE = script(`
 local turn = redis.call('GET', KEYS[2])
 if redis.call('GETRANGE', KEYS[1], 0, ${VERSION_BYTES - 1}) == ARGV[1] and (not turn or turn == ARGV[4]) then
@@ -194,8 +199,11 @@ if redis.call('GETRANGE', KEYS[1], 0, ${VERSION_BYTES - 1}) == ARGV[1] and (not 
   if turn then redis.call('DEL', KEYS[2]) end
   return 1
 end
-if not turn and ARGV[5] ~= '' then redis.call('SET', KEYS[2], ARGV[4], 'PX', ARGV[5]) end
-return 0
+if not turn and ARGV[5] ~= '' then
+  redis.call('SET', KEYS[2], ARGV[4], 'PX', ARGV[5])
+  return 2
+end
+return turn == ARGV[4] and 2 or 0
 `)
 
 export function script(lua: string): Script {
