@@ -55,6 +55,11 @@ export interface Gateway {
   /** Notifies the other replicas that the config or a lockfile changed, so that they reload theirs. */
   announceReload(): void
   /**
+   * From now on `/readyz` says `stopping` with status 503, so that a proxy sends requests elsewhere; those that come are still
+   * answered. Call it some seconds before `close()`.
+   */
+  markStopping(): void
+  /**
    * Takes no more requests, waits for calls that are under way, and ends every session. The registry and the servers stay
    * open.
    */
@@ -172,6 +177,10 @@ class OpenGateway implements Gateway {
 
   announceReload(): void {
     this.#services.replicas?.reloaded()
+  }
+
+  markStopping(): void {
+    this.#http.markStopping()
   }
 
   close(): Promise<void> {

@@ -49,6 +49,7 @@ export class HttpGateway {
   /** Requests that were let in and are not answered yet. */
   readonly #posts = new Set<Promise<void>>()
   #arriving = 0
+  #isStopping = false
   #isDraining = false
 
   constructor(services: GatewayServices, access: Access) {
@@ -76,8 +77,14 @@ export class HttpGateway {
     }
   }
 
+  /** `/readyz` says so; requests are still answered. */
+  markStopping(): void {
+    this.#isStopping = true
+  }
+
   /** Takes no more requests. Resolves once those that were let in are answered. */
   async drain(): Promise<void> {
+    this.#isStopping = true
     this.#isDraining = true
     await Promise.allSettled(this.#posts)
   }
@@ -163,7 +170,7 @@ export class HttpGateway {
     const isReadiness = exchange.path === '/readyz'
     const states = isReadiness ? this.#services.options.servers.status().map(({ state }) => state) : []
     const isDown = states.length > 0 && states.every((state) => state === 'failed')
-    const isStopping = isReadiness && this.#isDraining
+    const isStopping = isReadiness && this.#isStopping
     const isDegraded = isReadiness && this.#services.store?.health().state === 'degraded'
     const status = isStopping ? 'stopping' : isDown ? 'unavailable' : isDegraded ? 'degraded' : 'ok'
     // Nobody needs a token to read this, so it names no address.
