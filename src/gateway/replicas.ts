@@ -6,6 +6,7 @@ import {
   MAX_ANNOUNCEMENT_CHARS,
   type Store,
 } from 'toolcrib/stores'
+import { CatchUp } from './catch-up.ts'
 import type { AskLimits, Json } from './client-line.ts'
 import type { ModernRequest } from './pending-call.ts'
 import { type Held, RollCall } from './roll-call.ts'
@@ -64,20 +65,24 @@ export class Replicas {
   readonly #awaited = new Map<string, Awaited>()
   readonly #served = new Map<string, AbortController>()
   readonly #rollCall: RollCall
+  readonly #catchUp: CatchUp
 
   constructor(parts: Replicating, work: ReplicaWork) {
     this.#parts = parts
     this.#work = work
     this.id = parts.newId()
-    this.#rollCall = new RollCall((topic, message) => this.#say(topic, message), parts.schedule)
-    this.#unsubscribe = parts.announcements.subscribe({
+    const { announcements, schedule } = parts
+    this.#rollCall = new RollCall(
+      this.id,
+      announcements,
+      (topic, message) => this.#say(topic, message),
+      schedule,
+    )
+    this.#catchUp = new CatchUp(this.id, () => work.missed(), schedule)
+    this.#unsubscribe = announcements.subscribe({
       announced: (announcement) => void this.#hear(announcement),
-      missed: () => {
-        work.missed()
-        void this.#rollCall.begin()
-      },
+      missed: () => this.#catchUp.begin(),
     })
-    // With one announcement at least, a store that loses everything is noticed.
     void this.#rollCall.begin()
   }
 
@@ -132,6 +137,7 @@ export class Replicas {
 
   close(): void {
     this.#unsubscribe()
+    this.#catchUp.close()
     this.#rollCall.close()
     void this.#say('left', {})
     for (const { settle } of this.#awaited.values()) settle({ error: { message: 'the gateway is stopping' } })
@@ -169,14 +175,13 @@ export class Replicas {
     if (topic === 'client-message' && isJson(message.message))
       this.#work.take(String(session), message.message)
     if (topic === 'session-ended') this.#work.ended(String(session))
-    if (topic === 'joined') void this.#say('present', { to: by })
     if (topic === 'left') this.#rollCall.left(String(by))
-    if (topic === 'session-wanted') {
-      const isHeld = this.#work.wanted(String(session))
-      void this.#say('session-found', { to: by, session, isHeld })
-    }
-    if (topic === 'session-found')
-      this.#rollCall.answered(String(session), String(by), message.isHeld === true)
+    if (topic === 'session-wanted')
+      this.#rollCall.reply(String(by), String(session), this.#work.wanted(String(session)))
+    if (topic === 'sessions-found' && Array.isArray(message.answers))
+      for (const answer of message.answers.filter(isJson))
+        if (answer.to === this.id)
+          this.#rollCall.answered(String(answer.session), String(by), answer.isHeld === true)
     if (topic === 'list-changed') this.#work.listChanged(String(server), String(digest))
     if (topic === 'reloaded') this.#work.reloaded()
     if (topic === 'resume') await this.#serve(message)
