@@ -38,7 +38,7 @@ describe.skipIf(url === '')(`${FLEET} replicas on one Redis`, () => {
       const announcements = redisAnnouncements({ url, prefix, patienceMs: 20_000 })
       const work = new NoWork()
       const newId = () => crypto.randomUUID()
-      const parts = { announcements, store: undefined, schedule, newId, warn: () => {} }
+      const parts = { announcements, store: undefined, schedule, newId, warn: () => {}, askTimeoutMs: 60_000 }
       const replicas = new Replicas(parts, work)
       onTestFinished(async () => {
         replicas.close()

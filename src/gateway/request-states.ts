@@ -5,6 +5,7 @@ import { isJson } from './upstream.ts'
 
 const KEY = 'gateway:state-key'
 const KEY_BYTES = 32
+const MAX_KNOWN = 3
 
 /**
  * Seals what a client has to send back with its answers, so that nobody can change it, use it after its time, or use it
@@ -15,6 +16,8 @@ export class RequestStates {
   readonly #ttlMs: number
   readonly #now: () => number
   readonly #fresh = randomBytes(KEY_BYTES).toString('hex')
+  /** The keys that the store had, the latest first. */
+  #known: readonly string[] = []
   #key: Promise<string>
 
   constructor(
@@ -46,22 +49,27 @@ export class RequestStates {
   /** The content, or undefined when it is not what was sealed for this. */
   async open(state: string, boundTo: string): Promise<Json | undefined> {
     const [sealed = '', signature = ''] = state.split('.')
-    const keys = [await this.#key, this.#fresh]
+    const keys = [await this.#key, this.#fresh, ...this.#known]
     if (!keys.some((key) => isSigned(sealed, signature, boundTo, key))) return undefined
     const opened: unknown = JSON.parse(Buffer.from(sealed, 'base64url').toString())
     const { content, until = Number.POSITIVE_INFINITY } = isJson(opened) ? opened : {}
     return isJson(content) && Number(until) >= this.#now() ? content : undefined
   }
 
-  /** The key of the store, so that another replica, or the next start, opens what this one sealed. */
+  /**
+   * The key of the store, so that another replica, or the next start, opens what this one sealed. A store that lost it gets
+   * it back; while none can be read, the last one stays in use.
+   */
   async #load(): Promise<string> {
+    const [own = this.#fresh] = this.#known
     try {
-      const kept = await this.#store?.update(KEY, (current) =>
-        typeof current === 'string' ? current : this.#fresh,
-      )
-      return typeof kept === 'string' ? kept : this.#fresh
+      const kept = await this.#store?.update(KEY, (current) => (typeof current === 'string' ? current : own))
+      if (typeof kept !== 'string') return own
+      this.#known = [kept, ...this.#known.filter((key) => key !== kept)].slice(0, MAX_KNOWN)
+      return kept
     } catch {
-      return this.#fresh
+      // It is read again when the store is back.
+      return own
     }
   }
 }

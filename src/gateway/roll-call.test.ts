@@ -14,13 +14,15 @@ describe('the roll call of replicas', () => {
     const timers = new Map<number, () => void>()
     const presence = announcementBoard().open()
     const rollCall = new RollCall(
-      'a',
-      presence,
-      (topic, message) => {
-        said.push(topic)
-        messages.push(message)
-        return announce(topic)
+      {
+        id: 'a',
+        say: (topic, message) => {
+          said.push(topic)
+          messages.push(message)
+          return announce(topic)
+        },
       },
+      presence,
       (ms, run) => {
         timers.set(ms, run)
         return () => void timers.delete(ms)

@@ -1,6 +1,7 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { Announcements } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
+import type { ReplicaVoice } from './replica-voice.ts'
 
 /** What the other replicas say about a session: one has it open, all said no, or some said nothing in time. */
 export type Held = 'held' | 'none' | 'unknown'
@@ -25,9 +26,6 @@ interface Question {
   settle(held: Held): void
 }
 
-/** Announces something to the other replicas. Returns false when that was not possible. */
-type Announce = (topic: string, message: Json) => Promise<boolean>
-
 /**
  * Asks the other replicas whether one of them has a session open. Each answers with yes or no, so that nobody waits longer
  * than they take. Which ones there are is read with each question: nobody announces that it is alive, so that any number of
@@ -35,9 +33,8 @@ type Announce = (topic: string, message: Json) => Promise<boolean>
  * asked, but no longer waited for, until it says something again.
  */
 export class RollCall {
-  readonly #id: string
+  readonly #voice: Pick<ReplicaVoice, 'id' | 'say'>
   readonly #presence: Pick<Announcements, 'noteAlive' | 'alive'>
-  readonly #announce: Announce
   readonly #schedule: Schedule
   /** Replicas that missed a deadline, and have said nothing since. */
   readonly #overdue = new Set<string>()
@@ -53,14 +50,12 @@ export class RollCall {
   #stopGathering = () => {}
 
   constructor(
-    id: string,
+    voice: Pick<ReplicaVoice, 'id' | 'say'>,
     presence: Pick<Announcements, 'noteAlive' | 'alive'>,
-    announce: Announce,
     schedule: Schedule,
   ) {
-    this.#id = id
+    this.#voice = voice
     this.#presence = presence
-    this.#announce = announce
     this.#schedule = schedule
   }
 
@@ -109,14 +104,14 @@ export class RollCall {
     this.#stopNoting()
     this.#stopArriving()
     this.#stopGathering()
-    this.#presence.noteAlive(this.#id, 0).catch(() => {})
+    this.#presence.noteAlive(this.#voice.id, 0).catch(() => {})
     for (const { settle } of this.#questions.values()) settle('unknown')
   }
 
   async #note(): Promise<void> {
     this.#stopNoting()
     try {
-      const wasNoted = await this.#presence.noteAlive(this.#id, NOTED_MS)
+      const wasNoted = await this.#presence.noteAlive(this.#voice.id, NOTED_MS)
       if (!wasNoted) this.#arrive()
     } catch {
       // Whoever cannot be reached is not waited for.
@@ -149,12 +144,12 @@ export class RollCall {
     const alive = await this.#read().catch(() => undefined)
     if (!alive) return question.settle('unknown')
     // Whoever is not noted itself cannot rely on the list: Redis has lost its data.
-    const isNoted = alive.includes(this.#id)
+    const isNoted = alive.includes(this.#voice.id)
     if (!isNoted) {
       this.#arrive()
       void this.begin()
     }
-    const others = alive.filter((replica) => replica !== this.#id)
+    const others = alive.filter((replica) => replica !== this.#voice.id)
     for (const replica of this.#overdue)
       if (isNoted && !others.includes(replica)) this.#overdue.delete(replica)
     question.isComplete = this.#isComplete
@@ -162,7 +157,7 @@ export class RollCall {
     const silent = new Set(others.filter((replica) => !this.#overdue.has(replica)))
     question.silent = silent
     const isAwaited = !this.#isComplete || silent.size > 0
-    const isAsked = await this.#announce('session-wanted', { session })
+    const isAsked = await this.#voice.say('session-wanted', { session })
     if (!isAsked || !isAwaited) question.settle('unknown')
   }
 
@@ -187,6 +182,6 @@ export class RollCall {
     this.#stopGathering()
     const answers = this.#answers
     this.#answers = []
-    if (answers.length > 0) void this.#announce('sessions-found', { answers })
+    if (answers.length > 0) void this.#voice.say('sessions-found', { answers })
   }
 }
