@@ -70,4 +70,16 @@ describe('sealed states', () => {
     back()
     await opens()
   })
+  it('open at another replica also when the key could not be read at first', async () => {
+    const time = { ttlMs: 1_000, now: () => 0 }
+    const inner = memoryStore()
+    const store = watchStore(inner)
+    const { update } = inner
+    inner.update = () => Promise.reject(new Error('it is slow to start'))
+    const states = new RequestStates(store, time)
+    await states.open('x.y', 'ada')
+    inner.update = update.bind(inner)
+    const sealed = await states.seal({ parked: 'x' }, 'ada')
+    expect(await new RequestStates(store, time).open(sealed, 'ada')).toEqual({ parked: 'x' })
+  })
 })
