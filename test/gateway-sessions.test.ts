@@ -189,6 +189,17 @@ describe('an overloaded gateway', () => {
     expect(gateway.status()).toEqual({ state: 'closed', sessions: 0, callsUnderWay: 0, callsParked: 0 })
   })
 
+  it('answers requests while it says that it is about to stop', async () => {
+    const { gateway } = await openGateway({ plain: PLAIN })
+    const ready = async () => (await gateway.fetch(new Request('http://localhost/readyz'))).status
+    expect(await ready()).toBe(200)
+    gateway.markStopping()
+    expect(await ready()).toBe(503)
+    expect((await gateway.fetch(new Request('http://localhost/healthz'))).status).toBe(200)
+    expect((await rawRequest(gateway, 'tools/list')).status).toBe(200)
+    expect(gateway.status().state).toBe('serving')
+  })
+
   it('answers requests that it took before it began to close, though their calls had not begun', async () => {
     const inner = memoryStore()
     let isHeld = false

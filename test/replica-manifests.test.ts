@@ -10,8 +10,8 @@ import type { Terminal } from '../src/cli/terminal.ts'
 const FOLDER = join(import.meta.dirname, '../examples/replicas')
 const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8')
 const isInstalled = (program: string) => spawnSync(program, ['version']).error === undefined
-/** Calls under way are answered for ten seconds after SIGTERM, and servers get six more. */
-const LONGEST_END_S = 16
+/** After SIGTERM it serves for three seconds, answers calls under way for ten, and gives servers six more. */
+const LONGEST_END_S = 19
 
 /** The flags of a command line that `toolcrib serve` does not know. */
 function unknownFlags(words: readonly string[]): readonly string[] {
@@ -100,6 +100,9 @@ describe('the examples for many replicas', () => {
     expect(config).toMatch(/lb_policy header Mcp-Session-Id/)
     expect(config).toMatch(/flush_interval -1/)
     expect(config).toMatch(/health_uri \/readyz/)
+    // Stopping gateways are noticed while they still serve; a retry that failed is not held against the next gateway.
+    expect(config).toMatch(/health_interval 1s/)
+    expect(config).not.toMatch(/^\s*fail_duration/m)
     // Caddy repeats only what no gateway took, unless it is asked to.
     expect(config).not.toMatch(/lb_retry_match/)
   })

@@ -37,6 +37,11 @@ describe('two replicas', () => {
     const shared = share()
     const { store } = shared
     onTestFinished(() => store.close())
+    const watching = shared.announcements()
+    onTestFinished(() => watching.close())
+    /** The topics of what is announced. */
+    const heard: string[] = []
+    watching.subscribe({ announced: ({ topic }) => void heard.push(topic), missed: () => {} })
     const opened = await Promise.all(
       [0, 1].map(async () => {
         const announcements = shared.announcements()
@@ -52,7 +57,25 @@ describe('two replicas', () => {
     const alternating = {
       fetch: (request: Request) => (++turn % 2 === 0 ? first : second).gateway.fetch(request),
     }
-    return { first, second, gateways: opened.map(({ gateway }) => gateway), alternating, store }
+    return { first, second, gateways: opened.map(({ gateway }) => gateway), alternating, store, heard }
+  }
+
+  /** Timers of which those with one delay fire when the test says so. */
+  function heldTimers(heldMs: number) {
+    const held = new Set<() => void>()
+    const schedule = (ms: number, fire: () => void) => {
+      const timer = ms === heldMs ? undefined : setTimeout(fire, ms).unref()
+      if (ms === heldMs) held.add(fire)
+      return () => {
+        held.delete(fire)
+        clearTimeout(timer)
+      }
+    }
+    const settled = () => {
+      for (const fire of [...held]) fire()
+      held.clear()
+    }
+    return { schedule, settled }
   }
 
   const idle = (gateways: readonly Gateway[]) =>
@@ -179,7 +202,7 @@ describe('two replicas', () => {
     // The other replica has said that it is there, and waiting for it would never end.
     const schedule = (ms: number, run: () => void) => {
       if (ms === 500) return () => {}
-      const timer = setTimeout(run, ms === 2_000 ? 0 : ms).unref()
+      const timer = setTimeout(run, ms === 6_000 ? 0 : ms).unref()
       return () => clearTimeout(timer)
     }
     const [first] = await Promise.all(
@@ -228,17 +251,25 @@ describe('two replicas', () => {
     const list = (...names: string[]) => writeFileSync(file, JSON.stringify(names.map(tool)))
     list('announce')
     const servers = { changing: { ...script(CHANGING, file), start: 'on-demand' } }
-    const { first, second } = await openReplicas(servers, { mode: 'full' })
+    const { schedule, settled } = heldTimers(1_500)
+    const { first, second, heard } = await openReplicas(servers, { mode: 'full', schedule })
     const started = () => readFileSync(`${file}.started`, 'utf8').split('\n').length - 1
     const before = started()
     await vi.waitUntil(() => second.servers.tools('changing') !== undefined)
     list('announce', 'newcomer')
     const client = await connectClient(first.gateway)
     await client.callTool({ name: 'changing__announce', arguments: {} })
-    await vi.waitUntil(() => second.servers.tools('changing')?.some(({ name }) => name === 'newcomer'), {
-      timeout: 10_000,
-    })
+    const knows = ({ servers }: typeof second) =>
+      servers.tools('changing')?.some(({ name }) => name === 'newcomer')
+    await vi.waitUntil(() => knows(first), { timeout: 10_000 })
+    settled()
+    await vi.waitUntil(() => knows(second), { timeout: 10_000 })
     expect(started() - before).toBeLessThanOrEqual(1)
+    // The second one does not announce what it learnt from the first.
+    settled()
+    first.gateway.announceReload()
+    await vi.waitUntil(() => heard.includes('reloaded'))
+    expect(heard.filter((topic) => topic === 'list-changed')).toHaveLength(1)
   })
 
   it('read their files again when one of them did', async () => {

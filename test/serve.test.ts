@@ -166,7 +166,7 @@ describe('toolcrib serve', () => {
     expect((await toolcrib('status')).status).toBe(0)
   })
 
-  it('keeps a token in a file, and shows people what to do with it', async () => {
+  it('keeps a token in a file and out of logs, and shows people what to do with it', async () => {
     const { child, ended } = start(['serve', '--port', '0', '--token-file', 'token'])
     onTestFinished(() => void child.kill('SIGKILL'))
     let output = ''
@@ -180,9 +180,10 @@ describe('toolcrib serve', () => {
     expect(statSync(path('token')).mode & 0o777).toBe(0o600)
     const [, snippet = ''] = /For Claude Code:\n\n([\s\S]*?\n {2}\}\n)/.exec(output) ?? []
     const { toolcrib: entry } = JSON.parse(snippet).mcpServers
-    expect(entry.headers).toEqual({ Authorization: `Bearer ${token}` })
+    expect(entry.headers).toEqual({ Authorization: 'Bearer TOKEN' })
     expect(output).toContain(entry.url)
-    expect(output).toContain(`The token is in ${path('token')}.`)
+    expect(output).toContain(`The token is in ${path('token')}; put it in place of TOKEN.`)
+    expect(output).not.toContain(token)
     expect(output).not.toContain('shown once')
     child.kill('SIGINT')
     expect((await ended).status).toBe(0)
@@ -190,7 +191,7 @@ describe('toolcrib serve', () => {
 
   it('says that its store cannot be reached, and shows addresses that others can use', async () => {
     const env = environment({ TOOLCRIB_STORE: 'redis://:the-password@127.0.0.1:1' })
-    const { child, ended, url, page } = await serveWith(['--host', '0.0.0.0'], { env })
+    const { child, ended, url, page } = await serveWith(['--host', '0.0.0.0', '--linger', '0'], { env })
     expect(new URL(page).hostname).toBe('127.0.0.1')
     expect(new URL(url).hostname).not.toBe('0.0.0.0')
     const ready = await fetch(new URL('/readyz', page))

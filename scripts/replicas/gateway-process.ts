@@ -9,7 +9,9 @@ export class GatewayProcess {
   readonly #cli: string
   readonly #folder: string
   readonly #store: string
+  readonly #flags: readonly string[]
   #child: ChildProcess | undefined
+  #isStopping = false
   url = ''
   /** How often it was killed. */
   kills = 0
@@ -18,18 +20,30 @@ export class GatewayProcess {
     cli,
     folder,
     store,
-  }: { readonly cli: string; readonly folder: string; readonly store: string }) {
+    port = 0,
+    flags = [],
+  }: {
+    readonly cli: string
+    readonly folder: string
+    readonly store: string
+    /** The same after each restart; 0 takes a free one each time. */
+    readonly port?: number
+    /** More flags of `toolcrib serve`. */
+    readonly flags?: readonly string[]
+  }) {
     this.#cli = cli
     this.#folder = folder
     this.#store = store
+    this.#flags = ['--port', String(port), ...flags]
   }
 
-  get isRunning(): boolean {
-    return this.#child !== undefined && !hasEnded(this.#child)
+  /** Also for a while after it was asked to stop: until it was seen that its `/readyz` says so, as a proxy looks at it. */
+  get takesRequests(): boolean {
+    return this.#child !== undefined && !hasEnded(this.#child) && !this.#isStopping
   }
 
   async start(): Promise<void> {
-    const args = [this.#cli, 'serve', '--port', '0', '--json', '--token', TOKEN, '--store', this.#store]
+    const args = [this.#cli, 'serve', '--json', '--token', TOKEN, '--store', this.#store, ...this.#flags]
     const child = spawn(process.execPath, args, {
       cwd: this.#folder,
       env: { ...process.env, HOME: this.#folder, XDG_RUNTIME_DIR: this.#folder },
@@ -53,6 +67,7 @@ export class GatewayProcess {
       child.kill('SIGKILL')
       throw error
     }
+    this.#isStopping = false
     this.#child = child
   }
 
@@ -73,16 +88,33 @@ export class GatewayProcess {
 
   async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     const child = this.#child
-    this.#child = undefined
     if (!child) return null
-    if (hasEnded(child))
+    if (hasEnded(child)) {
+      this.#child = undefined
       throw new Error(`a gateway ended by itself, with ${child.exitCode ?? child.signalCode}`)
+    }
     const ended = once(child, 'exit')
     child.kill(signal)
+    if (signal === 'SIGTERM') void this.#seeStopping()
     const [code] = await Promise.race([ended, tooLate(`a gateway has not ended after ${signal}`)])
+    this.#child = undefined
     return code
   }
+
+  async #seeStopping(): Promise<void> {
+    for (let isReady = true; isReady; ) {
+      await new Promise((resolve) => void setTimeout(resolve, LOOK_MS))
+      isReady = await fetch(new URL('/readyz', this.url)).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    }
+    this.#isStopping = true
+  }
 }
+
+/** How often a gateway that was asked to stop is looked at. */
+const LOOK_MS = 200
 
 function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null

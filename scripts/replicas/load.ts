@@ -1,6 +1,10 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { GatewayProcess, TOKEN } from './gateway-process.ts'
+import { GatewayProcess } from './gateway-process.ts'
+import { exchange, isRefused, type Reply } from './one-request.ts'
+import { type ProxyKind, ProxyProcess } from './proxy-process.ts'
 
 export interface LoadOptions {
   readonly cli: string
@@ -12,6 +16,10 @@ export interface LoadOptions {
   readonly callsPerSession: number
   /** How many clients work at once. */
   readonly clients: number
+  /** What all requests go through; without it, each goes to any gateway. */
+  readonly proxy?: ProxyKind | undefined
+  /** More flags of `toolcrib serve`. */
+  readonly flags?: readonly string[]
   /** Called again and again while the clients work, to kill and restart replicas. */
   readonly disturb?: (replicas: readonly GatewayProcess[]) => Promise<void>
   /** How often at most. */
@@ -31,24 +39,46 @@ export interface LoadReport {
   readonly invented: number
   /** Sessions that a replica did not know. */
   readonly forgotten: number
+  /** Openings of a session that failed; only behind a proxy, where nothing is sent again. */
+  readonly unopened: number
+  /** Requests that were sent again, to any gateway, because one answered 503. */
+  readonly unavailable: number
+  /** Requests that were sent again, to any gateway, because one accepted no connection. */
+  readonly refused: number
   /** The first of each kind, and how many there were. */
   readonly faults: readonly string[]
+  /** The last lines of the proxy, where there were faults. */
+  readonly proxyLog?: readonly string[]
   readonly seconds: number
 }
 
 const ECHO_SERVER = join(import.meta.dirname, 'echo-server.mjs')
 
-/** Real gateways on one Redis, with clients whose every request goes to any of them. */
+/**
+ * Real gateways on one Redis, with clients whose every request goes to any of them, or through a proxy. Behind a proxy no
+ * request is sent again: what fails there fails for a client.
+ */
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
-  const { cli, folder, store, sessions, clients } = options
+  const { cli, folder, store, sessions, clients, flags = [] } = options
   const notes = join(folder, 'notes')
   writeFileSync(notes, '')
   const echo = { command: process.execPath, args: [ECHO_SERVER, notes] }
   writeFileSync(join(folder, '.mcp.json'), JSON.stringify({ mcpServers: { echo } }))
-  const replicas = Array.from({ length: options.replicas }, () => new GatewayProcess({ cli, folder, store }))
+  const ports = options.proxy === undefined ? [] : await freePorts(options.replicas + 1)
+  const replicas = Array.from(
+    { length: options.replicas },
+    (_, index) => new GatewayProcess({ cli, folder, store, port: ports[index] ?? 0, flags }),
+  )
   const load = new Load(replicas, options)
+  let proxy: ProxyProcess | undefined
   try {
     await Promise.all(replicas.map((replica) => replica.start()))
+    if (options.proxy !== undefined) {
+      const gateways = ports.slice(0, -1)
+      const settings = { port: ports.at(-1) ?? 0, gateways, folder: join(folder, 'proxy') }
+      proxy = await ProxyProcess.start(options.proxy, settings)
+      load.proxy = proxy.url
+    }
     const begun = Date.now()
     let next = 0
     const work = async () => {
@@ -63,21 +93,32 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
     const { disturb, rounds = Number.POSITIVE_INFINITY } = options
     for (let round = 0; round < rounds && isWorking && disturb; round++) await disturb(replicas)
     await working
-    return load.report(readFileSync(notes, 'utf8'), (Date.now() - begun) / 1_000)
+    const report = load.report(readFileSync(notes, 'utf8'), (Date.now() - begun) / 1_000)
+    const log = proxy && report.faults.length > 0 ? readFileSync(proxy.log, 'utf8').trim().split('\n') : []
+    return { ...report, proxyLog: log.slice(-LOG_LINES) }
   } finally {
     // Clients whose replicas could not be restarted would wait for them for ever.
     load.stop()
-    await Promise.allSettled(replicas.map((replica) => replica.kill()))
+    await Promise.allSettled([...replicas.map((replica) => replica.kill()), proxy?.stop()])
   }
 }
 
-interface Reply {
-  readonly status: number
-  readonly message: {
-    readonly result?: { readonly content?: { readonly text?: string }[] }
-    readonly error?: unknown
+/** Below those that the system gives to connections: nobody takes them while a gateway is being restarted. */
+async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>()
+  while (ports.size < count) {
+    const port = 20_000 + Math.floor(Math.random() * 10_000)
+    const probe = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    ports.add(port)
+    probe.close()
+    await once(probe, 'close')
   }
-  readonly session: string | undefined
+  return [...ports]
 }
 
 class Load {
@@ -86,8 +127,13 @@ class Load {
   readonly #expected = new Map<string, 'answered' | 'cut' | 'lost'>()
   readonly #faults = new Map<string, { readonly first: string; count: number }>()
   readonly #stopping = new AbortController()
+  /** The address of the proxy that every request goes to. */
+  proxy: string | undefined
   #misrouted = 0
   #forgotten = 0
+  #unopened = 0
+  #unavailable = 0
+  #refused = 0
 
   constructor(replicas: readonly GatewayProcess[], { callsPerSession }: LoadOptions) {
     this.#replicas = replicas
@@ -119,6 +165,9 @@ class Load {
       doubled: [...runs.values()].filter((times) => times > 1).length,
       invented: outcomes.filter(([nonce, outcome]) => outcome === 'answered' && !runs.has(nonce)).length,
       forgotten: this.#forgotten,
+      unopened: this.#unopened,
+      unavailable: this.#unavailable,
+      refused: this.#refused,
       faults: [...this.#faults.values()].map(({ first, count }) => `${count} × ${first}`),
       seconds,
     }
@@ -131,6 +180,12 @@ class Load {
       const reply = await this.#post({ id: 0, method: 'initialize', params })
       if (reply === 'cut' || reply === 'lost') continue
       if (reply.session !== undefined) return reply.session
+      if (this.proxy !== undefined) {
+        this.#unopened++
+        this.#fault(`initialize: ${reply.status} ${JSON.stringify(reply.message)}`)
+        await pause(RETRY_MS)
+        continue
+      }
       throw new Error(`no session was opened: ${reply.status} ${JSON.stringify(reply.message)}`)
     }
   }
@@ -157,72 +212,55 @@ class Load {
     else if (this.#faults.size < 20) this.#faults.set(kind, { first: text, count: 1 })
   }
 
-  /** Sends a message to any replica; to another one when it was not taken. */
+  /** Sends a message to the proxy once, or to any replica; to another one when it was not taken. */
   async #post(message: object, session?: string): Promise<Reply | 'cut' | 'lost'> {
     for (let tries = 0; ; tries++) {
       this.#stopping.signal.throwIfAborted()
       if (tries > 0) await pause(RETRY_MS)
       if (tries > MAX_TRIES) throw new Error('no gateway takes requests')
-      const running = this.#replicas.filter(({ isRunning }) => isRunning)
+      const running = this.#replicas.filter(({ takesRequests }) => takesRequests)
       const replica = running[Math.floor(Math.random() * running.length)]
-      if (!replica) continue
-      const { url, kills } = replica
-      const abort = new AbortController()
-      // Not AbortSignal.timeout(): a response that is being read can outlive its effect.
-      const timer = setTimeout(
-        () => abort.abort(new Error(`no answer of ${url} to ${JSON.stringify(message)}`)),
-        PATIENCE_MS,
-      )
+      const url = this.proxy ?? replica?.url
+      if (url === undefined) continue
+      // Which one a proxy chooses is not known.
+      const asked = this.proxy === undefined && replica ? [replica] : this.#replicas
+      const kills = killsOf(asked)
+      const wasKilled = () => killsOf(asked) > kills
       try {
-        const answering = fetch(url, {
-          method: 'POST',
-          headers: {
-            'content-type': 'application/json',
-            accept: 'application/json, text/event-stream',
-            authorization: `Bearer ${TOKEN}`,
-            ...(session === undefined ? {} : { 'mcp-session-id': session }),
-          },
-          body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-          signal: abort.signal,
-        })
-        const response = await Promise.race([answering, aborted(abort.signal)])
-        const text = await Promise.race([response.text(), aborted(abort.signal)])
-        if (response.status === 503) continue
-        const data = text.startsWith('{') ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '{}')
-        const opened = response.headers.get('mcp-session-id') ?? undefined
-        return { status: response.status, message: JSON.parse(data), session: opened }
+        const reply = await exchange(url, message, session)
+        if (this.proxy === undefined && reply.status === 503) {
+          this.#unavailable++
+          continue
+        }
+        if (this.proxy !== undefined && reply.status === 502 && wasKilled()) return 'cut'
+        return reply
       } catch (error) {
-        if (isRefused(error)) continue
+        if (this.proxy === undefined && isRefused(error)) {
+          this.#refused++
+          continue
+        }
         // What was under way at a replica that was killed has no answer; anything else is a fault.
-        if (replica.kills > kills) return 'cut'
+        if (wasKilled()) return 'cut'
         // An opening that got no answer is tried again; a call is not.
-        if (session !== undefined) this.#fault(String((error as Error).cause ?? error))
+        if (session === undefined && this.proxy !== undefined) this.#unopened++
+        if (session !== undefined || this.proxy !== undefined)
+          this.#fault(String((error as Error).cause ?? error))
         return 'lost'
-      } finally {
-        clearTimeout(timer)
       }
     }
   }
 }
 
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-  })
+function killsOf(replicas: readonly GatewayProcess[]): number {
+  return replicas.reduce((sum, { kills }) => sum + kills, 0)
 }
 
+const LOG_LINES = 10
 /** How long a client waits before it asks again, where nobody can answer now. */
 const RETRY_MS = 100
 /** So long that every gateway would have been restarted meanwhile. */
 const MAX_TRIES = 1_200
-/** A request that has no answer by then is lost. */
-const PATIENCE_MS = 30_000
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms))
-}
-
-function isRefused(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined
-  return cause instanceof Error && 'code' in cause && cause.code === 'ECONNREFUSED'
 }

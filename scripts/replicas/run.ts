@@ -1,7 +1,10 @@
 // Real gateways on one Redis, some of them killed at random (--kill), restarted one after the other (--roll), or held up for
 // some seconds, a gateway or Redis (--stall):
 //   npm run build && npm run replicas -- [--replicas 3] [--sessions 5000] [--calls 10] [--clients 64] [--kill] [--roll] [--stall]
-// Needs redis-server. Exits with 1 when a call was lost, doubled or misrouted.
+//     [--proxy nginx|caddy] [--linger 3]
+// With --proxy, clients send everything once, to nginx or Caddy with the config of examples/replicas; without it, to any gateway,
+// and to another one after a 503 or where no connection is accepted, which is counted (unavailable, refused).
+// Needs redis-server. Exits with 1 when a call was lost, doubled or misrouted, and behind a proxy when a session was not opened.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,8 +23,14 @@ const { values } = parseArgs({
     kill: { type: 'boolean', default: false },
     roll: { type: 'boolean', default: false },
     stall: { type: 'boolean', default: false },
+    proxy: { type: 'string' },
+    linger: { type: 'string' },
   },
 })
+
+const { proxy, linger } = values
+if (proxy !== undefined && proxy !== 'nginx' && proxy !== 'caddy')
+  throw new Error('--proxy is nginx or caddy')
 
 const pause = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
 
@@ -63,6 +72,8 @@ try {
     sessions: Number(values.sessions),
     callsPerSession: Number(values.calls),
     clients: Number(values.clients),
+    proxy,
+    flags: linger === undefined ? [] : ['--linger', linger],
     ...(disturb ? { disturb } : {}),
   })
   console.log(
@@ -72,8 +83,8 @@ try {
       2,
     ),
   )
-  const { lost, misrouted, doubled, invented, forgotten } = report
-  if (lost + misrouted + doubled + invented + forgotten > 0) process.exitCode = 1
+  const { lost, misrouted, doubled, invented, forgotten, unopened } = report
+  if (lost + misrouted + doubled + invented + forgotten + unopened > 0) process.exitCode = 1
 } finally {
   await redis.close()
   rmSync(folder, { recursive: true, force: true })

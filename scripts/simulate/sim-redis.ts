@@ -20,6 +20,7 @@ export class SimRedis {
   readonly #world: World
   readonly #values = new Map<string, Entry>()
   readonly #streams = new Map<string, StreamEntry[]>()
+  readonly #alive = new Map<string, Map<string, number>>()
   readonly #waiting = new Set<() => void>()
   #lastId = 0
 
@@ -63,8 +64,14 @@ export class SimRedis {
     return had ? 1 : 0
   }
 
-  /** The two scripts in use, told apart by what they call. */
-  eval(lua: string, keys: readonly string[], args: readonly (string | Buffer | number)[]): number {
+  /** The scripts in use, told apart by what they call. */
+  eval(
+    lua: string,
+    keys: readonly string[],
+    args: readonly (string | Buffer | number)[],
+  ): number | readonly string[] {
+    if (lua.includes('ZADD')) return this.#noteAlive(keys, args)
+    if (lua.includes("call('ZRANGEBYSCORE")) return this.#living(keys[0])
     return lua.includes('XADD') ? this.#publish(keys, args) : this.#replace(keys, args)
   }
 
@@ -86,6 +93,24 @@ export class SimRedis {
     this.losses++
     this.#values.clear()
     this.#streams.clear()
+    this.#alive.clear()
+  }
+
+  #noteAlive(keys: readonly string[], args: readonly (string | Buffer | number)[]): number {
+    this.#checkWritable()
+    const [, count = '', key = ''] = keys
+    const [replica, ttlMs] = [String(args[0]), Number(args[1])]
+    const wasAlive = this.#living(key).includes(replica)
+    const alive = this.#alive.get(key) ?? new Map<string, number>()
+    this.#alive.set(key, alive)
+    alive.set(replica, this.#world.now + ttlMs)
+    if (this.get(count) === null) this.#publish(keys, ['begun', 'null', 1_000])
+    return wasAlive ? 1 : 0
+  }
+
+  #living(key = ''): readonly string[] {
+    const alive = [...(this.#alive.get(key) ?? [])]
+    return alive.filter(([, until]) => until > this.#world.now).map(([replica]) => replica)
   }
 
   #replace([key = '', turnKey = '']: readonly string[], args: readonly (string | Buffer | number)[]): number {
@@ -129,6 +154,12 @@ export class SimRedis {
 
 function idOf(id: string): number {
   return Number(id.split('-')[0])
+}
+
+function nameOf(lua: string): string {
+  if (lua.includes('ZADD')) return 'EVALSHA (note alive)'
+  if (lua.includes("call('ZRANGEBYSCORE")) return 'EVALSHA (alive)'
+  return lua.includes('XADD') ? 'EVALSHA (announce)' : 'EVALSHA (replace)'
 }
 
 /** What the protocol adds to a command. */
@@ -194,7 +225,7 @@ export class SimRedisClient implements RedisClient {
 
   eval(lua: string, keys: number, ...given: (string | Buffer | number)[]): Promise<unknown> {
     this.#scripts.add(lua)
-    const name = lua.includes('XADD') ? 'EVALSHA (announce)' : 'EVALSHA (replace)'
+    const name = nameOf(lua)
     // A real Redis knows the script by its hash.
     const sent = 40 + given.reduce<number>((sum, each) => sum + String(each).length, 0)
     return this.#send(name, sent, () =>

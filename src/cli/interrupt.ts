@@ -3,11 +3,14 @@ import type { SignalSource } from './terminal.ts'
 /** Thrown when a signal ended the work. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
+  /** `SIGTERM` */
+  readonly signal: string
   /** The exit code that shells expect of a process ended by the signal. */
   readonly exitCode: number
 
   constructor(signal: string, exitCode: number) {
     super(`ended by ${signal}`)
+    this.signal = signal
     this.exitCode = exitCode
   }
 }

@@ -120,6 +120,7 @@ export class GatewayServices {
           schedule: this.schedule,
           newId: this.newId,
           warn: (warning) => this.warn(warning),
+          askTimeoutMs: this.limits.askTimeoutMs,
         },
         this.#duties,
       )

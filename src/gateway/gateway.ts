@@ -55,6 +55,11 @@ export interface Gateway {
   /** Notifies the other replicas that the config or a lockfile changed, so that they reload theirs. */
   announceReload(): void
   /**
+   * From now on `/readyz` says `stopping` with status 503, so that a proxy sends requests elsewhere; those that come are still
+   * answered. Call it some seconds before `close()`.
+   */
+  markStopping(): void
+  /**
    * Takes no more requests, waits for calls that are under way, and ends every session. The registry and the servers stay
    * open.
    */
@@ -134,9 +139,11 @@ class OpenGateway implements Gateway {
     const { registry, mode } = this.#services.options
     const view = new View(registry, { profile: undefined, settings: {}, mode })
     const session = await view.openSession({ id: sessionId })
-    const shown = tools.shown(sessions.scene(view, session), session.currentTurn().surface())
-    await session.close()
-    return shown
+    try {
+      return tools.shown(sessions.scene(view, session), session.currentTurn().surface())
+    } finally {
+      await session.close()
+    }
   }
 
   status(): GatewayStatus {
@@ -170,6 +177,10 @@ class OpenGateway implements Gateway {
 
   announceReload(): void {
     this.#services.replicas?.reloaded()
+  }
+
+  markStopping(): void {
+    this.#http.markStopping()
   }
 
   close(): Promise<void> {

@@ -49,6 +49,7 @@ export class HttpGateway {
   /** Requests that were let in and are not answered yet. */
   readonly #posts = new Set<Promise<void>>()
   #arriving = 0
+  #isStopping = false
   #isDraining = false
 
   constructor(services: GatewayServices, access: Access) {
@@ -76,8 +77,14 @@ export class HttpGateway {
     }
   }
 
+  /** `/readyz` says so; requests are still answered. */
+  markStopping(): void {
+    this.#isStopping = true
+  }
+
   /** Takes no more requests. Resolves once those that were let in are answered. */
   async drain(): Promise<void> {
+    this.#isStopping = true
     this.#isDraining = true
     await Promise.allSettled(this.#posts)
   }
@@ -163,7 +170,7 @@ export class HttpGateway {
     const isReadiness = exchange.path === '/readyz'
     const states = isReadiness ? this.#services.options.servers.status().map(({ state }) => state) : []
     const isDown = states.length > 0 && states.every((state) => state === 'failed')
-    const isStopping = isReadiness && this.#isDraining
+    const isStopping = isReadiness && this.#isStopping
     const isDegraded = isReadiness && this.#services.store?.health().state === 'degraded'
     const status = isStopping ? 'stopping' : isDown ? 'unavailable' : isDegraded ? 'degraded' : 'ok'
     // Nobody needs a token to read this, so it names no address.
@@ -189,9 +196,8 @@ export class HttpGateway {
   }
 
   async #serve(exchange: Exchange, client: ClientIdentity): Promise<void> {
-    const { limits, load } = this.#services
-    if (this.#isDraining)
-      return refuseRpc(exchange, 503, { code: -32_000, message: 'the gateway is stopping' }, RETRY)
+    const { limits, load, schedule } = this.#services
+    if (this.#isDraining) return refuseStopping(exchange)
     if (exchange.method === 'GET') return this.#legacy.get(exchange, client)
     if (exchange.method === 'DELETE') return this.#legacy.delete(exchange, client)
     if (exchange.method !== 'POST') return refuse(exchange, 405, 'use POST', { allow: 'GET, POST, DELETE' })
@@ -201,24 +207,22 @@ export class HttpGateway {
       const message = 'too many calls are under way; wait for some of them to end'
       return refuseRpc(exchange, 429, { code: -32_000, message }, RETRY)
     }
-    const posting = this.#read(exchange)
-    this.#posts.add(posting)
-    await posting.finally(() => this.#posts.delete(posting))
-  }
-
-  async #read(exchange: Exchange): Promise<void> {
-    const { limits, schedule } = this.#services
     this.#arriving++
     const body = await exchange.readBody({ ...limits, schedule }).finally(() => this.#arriving--)
     if (body.kind !== 'json') {
       const { status, ...error } = BODY_FAULTS[body.kind]
       return refuseRpc(exchange, status, error)
     }
-    return this.#post(exchange, body.value, await isLegacy(exchange, body.value))
+    // It took its time to arrive.
+    if (this.#isDraining) return refuseStopping(exchange)
+    const posting = this.#post(exchange, body.value)
+    this.#posts.add(posting)
+    await posting.finally(() => this.#posts.delete(posting))
   }
 
   /** Tokens and profiles may have changed since the request began to arrive, so that both are looked up again. */
-  async #post(exchange: Exchange, body: unknown, isOlder: boolean): Promise<void> {
+  async #post(exchange: Exchange, body: unknown): Promise<void> {
+    const isOlder = await isLegacy(exchange, body)
     for (;;) {
       const principal = await this.#identify(exchange)
       const client = principal && this.#clientOf(exchange, principal)
@@ -263,6 +267,10 @@ export class HttpGateway {
       return
     }
   }
+}
+
+function refuseStopping(exchange: Exchange): void {
+  refuseRpc(exchange, 503, { code: -32_000, message: 'the gateway is stopping' }, RETRY)
 }
 
 /** The profile that the path of a request names. */

@@ -144,16 +144,17 @@ export class LegacySession {
     const requests = messages.filter(isRequest)
     const reply =
       requests.length === 0 ? undefined : this.#services.replyTo(exchange, { expected: requests.length })
-    if (!reply) exchange.respond(202, {})
+    const relayed: (Promise<boolean> | undefined)[] = []
     const answers = messages.map((message) => {
       if (reply && isRequest(message)) {
         const params = withTraceContext(isJson(message.params) ? message.params : {}, exchange)
         return this.#answer({ id: message.id, method: String(message.method), params }, reply)
       }
       // What belongs to no request of this replica may belong to one of another.
-      if (!this.take(message)) this.#services.replicas?.relay(this.id, message)
+      if (!this.take(message)) relayed.push(this.#services.replicas?.relay(this.id, message))
       return undefined
     })
+    if (!reply) accept(exchange, await Promise.all(relayed))
     await Promise.all(answers)
   }
 
@@ -295,6 +296,13 @@ class StandingWire implements RequestWire {
 /** Another token's session, and one that ended, look the same as none. */
 export function refuseUnknown(exchange: Exchange): void {
   refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
+}
+
+/** Accepts messages, unless one of them could be neither passed on nor kept for that. */
+function accept(exchange: Exchange, passedOn: readonly (boolean | undefined)[]): void {
+  const message = 'the replica that this is for cannot be reached; try again'
+  if (passedOn.includes(false)) refuseRpc(exchange, 503, { code: -32_000, message }, { 'retry-after': '1' })
+  else exchange.respond(202, {})
 }
 
 function isRequest({ method, id }: Json): boolean {

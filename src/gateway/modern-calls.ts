@@ -3,6 +3,7 @@ import type { ClientLine, Json } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
 import type { ParkedRecords } from './parked-records.ts'
 import { type ModernRequest, PendingCall } from './pending-call.ts'
+import { UnreachableReplica } from './remote-calls.ts'
 import type { Replicas } from './replicas.ts'
 import type { RequestStates } from './request-states.ts'
 import { RpcError } from './rpc-error.ts'
@@ -161,6 +162,7 @@ export class ModernCalls {
 
   /** Throws what is wrong with a call that nobody has: the process that had it may be gone. */
   async #lost(id: string, error: unknown): Promise<never> {
+    if (error instanceof UnreachableReplica) throw error
     const isLost = await this.#records.has(id)
     void this.#records.remove(id)
     throw isLost ? new RpcError(CALL_LOST, LOST, { retry: true }) : error

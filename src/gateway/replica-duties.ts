@@ -23,6 +23,8 @@ export class ReplicaDuties implements ReplicaWork {
   readonly #services: GatewayServices
   readonly #unsubscribe: () => void
   readonly #pending = new Map<string, () => void>()
+  /** The list of each server that another replica announced last. */
+  readonly #heard = new Map<string, string>()
 
   constructor(services: GatewayServices) {
     this.#services = services
@@ -49,7 +51,9 @@ export class ReplicaDuties implements ReplicaWork {
 
   listChanged(server: string, digest: string): void {
     const own = this.#digestOf(server)
-    if (own !== undefined && own !== digest) this.#refresh(server)
+    if (own === undefined) return
+    this.#heard.set(server, digest)
+    if (own !== digest) this.#refresh(server)
   }
 
   reloaded(): void {
@@ -78,7 +82,9 @@ export class ReplicaDuties implements ReplicaWork {
     const stop = this.#services.schedule(SETTLE_MS, () => {
       this.#pending.delete(server)
       const digest = this.#digestOf(server)
-      if (digest !== undefined) this.#services.replicas?.listChanged(server, digest)
+      // The others know what one of them announced.
+      if (digest !== undefined && digest !== this.#heard.get(server))
+        this.#services.replicas?.listChanged(server, digest)
     })
     this.#pending.set(server, stop)
   }

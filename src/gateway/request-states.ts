@@ -5,6 +5,7 @@ import { isJson } from './upstream.ts'
 
 const KEY = 'gateway:state-key'
 const KEY_BYTES = 32
+const MAX_KNOWN = 3
 
 /**
  * Seals what a client has to send back with its answers, so that nobody can change it, use it after its time, or use it
@@ -15,7 +16,10 @@ export class RequestStates {
   readonly #ttlMs: number
   readonly #now: () => number
   readonly #fresh = randomBytes(KEY_BYTES).toString('hex')
+  /** The keys that the store had, the latest first. */
+  #known: readonly string[] = []
   #key: Promise<string>
+  #isRead = false
 
   constructor(
     store: WatchedStore | undefined,
@@ -34,34 +38,48 @@ export class RequestStates {
   async seal(content: Json, boundTo: string): Promise<string> {
     const text = JSON.stringify({ content, until: this.#now() + this.#ttlMs })
     const sealed = Buffer.from(text).toString('base64url')
-    return `${sealed}.${sign(sealed, boundTo, await this.#key)}`
+    return `${sealed}.${sign(sealed, boundTo, await this.#current())}`
   }
 
   /** Seals without a time limit; equal for equal contents. */
   async sealForever(content: Json, boundTo: string): Promise<string> {
     const sealed = Buffer.from(JSON.stringify({ content })).toString('base64url')
-    return `${sealed}.${sign(sealed, boundTo, await this.#key)}`
+    return `${sealed}.${sign(sealed, boundTo, await this.#current())}`
   }
 
   /** The content, or undefined when it is not what was sealed for this. */
   async open(state: string, boundTo: string): Promise<Json | undefined> {
     const [sealed = '', signature = ''] = state.split('.')
-    const keys = [await this.#key, this.#fresh]
+    const keys = [await this.#current(), this.#fresh, ...this.#known]
     if (!keys.some((key) => isSigned(sealed, signature, boundTo, key))) return undefined
     const opened: unknown = JSON.parse(Buffer.from(sealed, 'base64url').toString())
     const { content, until = Number.POSITIVE_INFINITY } = isJson(opened) ? opened : {}
     return isJson(content) && Number(until) >= this.#now() ? content : undefined
   }
 
-  /** The key of the store, so that another replica, or the next start, opens what this one sealed. */
+  /** The key to seal with. One that could not be read is read again: nobody else opens what is sealed without it. */
+  async #current(): Promise<string> {
+    const key = await this.#key
+    if (this.#isRead || !this.#store) return key
+    this.#key = this.#load()
+    return this.#key
+  }
+
+  /**
+   * The key of the store, so that another replica, or the next start, opens what this one sealed. A store that lost it gets
+   * it back; while none can be read, the last one stays in use.
+   */
   async #load(): Promise<string> {
+    const [own = this.#fresh] = this.#known
     try {
-      const kept = await this.#store?.update(KEY, (current) =>
-        typeof current === 'string' ? current : this.#fresh,
-      )
-      return typeof kept === 'string' ? kept : this.#fresh
+      const kept = await this.#store?.update(KEY, (current) => (typeof current === 'string' ? current : own))
+      this.#isRead = true
+      if (typeof kept !== 'string') return own
+      this.#known = [kept, ...this.#known.filter((key) => key !== kept)].slice(0, MAX_KNOWN)
+      return kept
     } catch {
-      return this.#fresh
+      this.#isRead = false
+      return own
     }
   }
 }

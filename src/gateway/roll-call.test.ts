@@ -1,16 +1,28 @@
+import { announcementBoard } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
 import { RollCall } from './roll-call.ts'
 
+const ARRIVAL_MS = 6_000
+const PATIENCE_MS = 500
+const GATHER_MS = 10
+
 describe('the roll call of replicas', () => {
-  /** A roll call whose timers fire when the test says so. */
+  /** A roll call of the replica `a`, whose timers fire when the test says so. */
   function open(announce: (topic: string) => Promise<boolean> = async () => true) {
     const said: string[] = []
+    const messages: unknown[] = []
     const timers = new Map<number, () => void>()
+    const presence = announcementBoard().open()
     const rollCall = new RollCall(
-      (topic) => {
-        said.push(topic)
-        return announce(topic)
+      {
+        id: 'a',
+        say: (topic, message) => {
+          said.push(topic)
+          messages.push(message)
+          return announce(topic)
+        },
       },
+      presence,
       (ms, run) => {
         timers.set(ms, run)
         return () => void timers.delete(ms)
@@ -23,80 +35,116 @@ describe('the roll call of replicas', () => {
     }
     const begun = async () => {
       await rollCall.begin()
-      fire(2_000)
+      fire(ARRIVAL_MS)
     }
-    return { rollCall, said, fire, begun }
+    const arrive = async (...replicas: string[]) => {
+      for (const replica of replicas) await presence.noteAlive(replica, 60_000)
+    }
+    const leave = async (replica: string) => {
+      await presence.noteAlive(replica, 0)
+      rollCall.left(replica)
+    }
+    /** Asks, and waits until the question is put. */
+    const ask = async (session: string) => {
+      const answer = rollCall.ask(session)
+      for (let step = 0; step < 10; step++) await Promise.resolve()
+      return { answer }
+    }
+    return { rollCall, presence, said, messages, fire, begun, arrive, leave, ask }
   }
 
-  it('knows that nobody has a session as soon as everybody said so', async () => {
-    const { rollCall, said, begun } = open()
+  it('knows that nobody has a session as soon as everybody said so, and announces nothing else', async () => {
+    const { rollCall, said, begun, arrive, ask } = open()
     await begun()
     expect(await rollCall.ask('alone')).toBe('none')
-    expect(said).toEqual(['joined'])
-    for (const replica of ['b', 'c']) rollCall.heard(replica)
-    const asked = [rollCall.ask('s'), rollCall.ask('s')]
+    expect(said).toEqual([])
+    await arrive('b', 'c')
+    const asked = [await ask('s'), await ask('s')]
     rollCall.answered('s', 'b', false)
     rollCall.answered('s', 'c', false)
-    expect(await Promise.all(asked)).toEqual(['none', 'none'])
-    expect(said).toEqual(['joined', 'session-wanted'])
+    expect(await Promise.all(asked.map(({ answer }) => answer))).toEqual(['none', 'none'])
+    expect(said).toEqual(['session-wanted'])
   })
 
   it('waits for nobody once one has it', async () => {
-    const { rollCall } = open()
+    const { rollCall, arrive, ask } = open()
     await rollCall.begin()
-    for (const replica of ['b', 'c']) rollCall.heard(replica)
-    const asked = rollCall.ask('s')
+    await arrive('b', 'c')
+    const { answer } = await ask('s')
     rollCall.answered('s', 'c', true)
-    expect(await asked).toBe('held')
+    expect(await answer).toBe('held')
   })
 
   it('waits for a replica that is silent once, and for one that leaves not at all', async () => {
-    const { rollCall, begun, fire } = open()
+    const { rollCall, begun, fire, arrive, leave, ask } = open()
     await begun()
-    for (const replica of ['b', 'silent']) rollCall.heard(replica)
-    const first = rollCall.ask('s')
+    await arrive('b', 'silent')
+    const first = await ask('s')
     rollCall.answered('s', 'b', false)
-    fire(500)
-    expect(await first).toBe('unknown')
-    const second = rollCall.ask('s')
+    fire(PATIENCE_MS)
+    expect(await first.answer).toBe('unknown')
+    const second = await ask('s')
     rollCall.answered('s', 'b', false)
-    expect(await second).toBe('none')
+    expect(await second.answer).toBe('none')
     rollCall.heard('silent')
-    const third = rollCall.ask('s')
+    const third = await ask('s')
     rollCall.answered('s', 'b', false)
-    rollCall.left('silent')
-    expect(await third).toBe('none')
+    await leave('silent')
+    expect(await third.answer).toBe('none')
   })
 
   it('asks a replica that missed a deadline again, also where there is no other', async () => {
-    const { rollCall, said, begun, fire } = open()
+    const { rollCall, said, begun, fire, arrive, leave, ask } = open()
     await begun()
-    rollCall.heard('slow')
-    const first = rollCall.ask('s')
-    fire(500)
-    expect(await first).toBe('unknown')
+    await arrive('slow')
+    const first = await ask('s')
+    fire(PATIENCE_MS)
+    expect(await first.answer).toBe('unknown')
     expect(await rollCall.ask('s')).toBe('unknown')
     expect(said.filter((topic) => topic === 'session-wanted')).toHaveLength(2)
     rollCall.heard('slow')
-    const third = rollCall.ask('s')
+    const third = await ask('s')
     rollCall.answered('s', 'slow', true)
-    expect(await third).toBe('held')
-    rollCall.left('slow')
+    expect(await third.answer).toBe('held')
+    await leave('slow')
     expect(await rollCall.ask('s')).toBe('none')
     expect(said.filter((topic) => topic === 'session-wanted')).toHaveLength(3)
   })
 
   it('decides nothing before it knows who is there', async () => {
     let isAway = true
-    const { rollCall, said, fire } = open(async () => !isAway)
+    const { rollCall, arrive, ask, fire } = open(async () => !isAway)
     await rollCall.begin()
     expect(await rollCall.ask('s')).toBe('unknown')
     isAway = false
-    rollCall.heard('b')
-    const asked = rollCall.ask('s')
+    await arrive('b')
+    const { answer } = await ask('s')
     rollCall.answered('s', 'b', false)
-    fire(500)
-    expect(await asked).toBe('unknown')
-    expect(said.filter((topic) => topic === 'joined').length).toBe(3)
+    fire(PATIENCE_MS)
+    expect(await answer).toBe('unknown')
+  })
+
+  it('decides nothing once the list of replicas was lost, until all had the time to be noted again', async () => {
+    const { rollCall, presence, begun, arrive, ask, fire } = open()
+    await begun()
+    await presence.noteAlive('a', 0)
+    const first = await ask('s')
+    fire(PATIENCE_MS)
+    expect(await first.answer).toBe('unknown')
+    expect(await presence.alive()).toEqual(['a'])
+    await arrive('b')
+    fire(ARRIVAL_MS)
+    const second = await ask('s')
+    rollCall.answered('s', 'b', false)
+    expect(await second.answer).toBe('none')
+  })
+
+  it('says what it has to answer to many questions in one message', () => {
+    const { rollCall, said, messages, fire } = open()
+    for (let number = 0; number < 20; number++) rollCall.reply('b', `s${number}`, number === 7)
+    rollCall.reply('c', 's7', true)
+    fire(GATHER_MS)
+    expect(said).toEqual(['sessions-found'])
+    expect(JSON.stringify(messages).match(/"isHeld":true/g)).toHaveLength(2)
   })
 })

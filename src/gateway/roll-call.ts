@@ -1,116 +1,187 @@
 import type { Schedule } from 'toolcrib/mcp'
+import type { Announcements } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
+import type { ReplicaVoice } from './replica-voice.ts'
 
 /** What the other replicas say about a session: one has it open, all said no, or some said nothing in time. */
 export type Held = 'held' | 'none' | 'unknown'
 
+/** How often a replica notes that it is alive, and how long that is valid. */
+const NOTE_MS = 5_000
+const NOTED_MS = 12_000
+/** How long after it was not noted itself, as when Redis lost its data, a replica may miss others that are alive. */
+const ARRIVAL_MS = 6_000
 /** How long a replica may take to say whether it has a session. */
 const PATIENCE_MS = 500
-/** How long after it has asked who is there a replica can miss others that are. */
-const ARRIVAL_MS = 2_000
+/** Answers to many questions are gathered for so long, and said in one message. */
+const GATHER_MS = 10
+const MAX_GATHERED = 500
 
 interface Question {
-  /** Replicas that have not answered yet. */
-  readonly silent: Set<string>
+  /** Replicas that have not answered yet; undefined while it is not known which are alive. */
+  silent: Set<string> | undefined
+  /** Whether nobody can have been left out. */
+  isComplete: boolean
   readonly answer: Promise<Held>
   settle(held: Held): void
 }
 
-/** Announces something to the other replicas. Returns false when that was not possible. */
-type Announce = (topic: string, message: Json) => Promise<boolean>
-
 /**
  * Asks the other replicas whether one of them has a session open. Each answers with yes or no, so that nobody waits longer
- * than they take. A replica that does not answer is asked, but no longer waited for, until it is heard again.
+ * than they take. Which ones there are is read with each question: nobody announces that it is alive, so that any number of
+ * replicas can come, or find that Redis lost its data, without a flood of messages. A replica that does not answer is
+ * asked, but no longer waited for, until it says something again.
  */
 export class RollCall {
-  readonly #announce: Announce
+  readonly #voice: Pick<ReplicaVoice, 'id' | 'say'>
+  readonly #presence: Pick<Announcements, 'noteAlive' | 'alive'>
   readonly #schedule: Schedule
-  readonly #present = new Set<string>()
   /** Replicas that missed a deadline, and have said nothing since. */
   readonly #overdue = new Set<string>()
   readonly #questions = new Map<string, Question>()
-  /** Whether the others were asked who is there, and whether they have had the time to say so. */
-  #isBegun = false
+  #answers: Json[] = []
+  /** Whether every replica that is alive has had the time to be noted. */
   #isComplete = false
-  #stop = () => {}
+  #isClosed = false
+  #reading: Promise<readonly string[]> | undefined
+  #noting: Promise<void> | undefined
+  #stopNoting = () => {}
+  #stopArriving = () => {}
+  #stopGathering = () => {}
 
-  constructor(announce: Announce, schedule: Schedule) {
-    this.#announce = announce
+  constructor(
+    voice: Pick<ReplicaVoice, 'id' | 'say'>,
+    presence: Pick<Announcements, 'noteAlive' | 'alive'>,
+    schedule: Schedule,
+  ) {
+    this.#voice = voice
+    this.#presence = presence
     this.#schedule = schedule
   }
 
-  /** Finds out who is there. */
-  async begin(): Promise<void> {
-    this.#stop()
-    this.#isComplete = false
-    this.#isBegun = true
-    this.#isBegun = await this.#announce('joined', {})
-    if (!this.#isBegun) return
-    this.#stop = this.#schedule(ARRIVAL_MS, () => {
-      this.#isComplete = true
-      // Whoever is still there has said so by now.
-      this.#overdue.clear()
+  /** Notes that this replica is alive, now and from time to time. */
+  begin(): Promise<void> {
+    this.#noting ??= this.#note().finally(() => {
+      this.#noting = undefined
     })
+    return this.#noting
   }
 
-  /** Notes that a replica is there. */
+  /** Notes that a replica said something. */
   heard(replica: string): void {
-    this.#present.add(replica)
     this.#overdue.delete(replica)
   }
 
   left(replica: string): void {
-    this.#present.delete(replica)
     this.#overdue.delete(replica)
     for (const session of this.#questions.keys()) this.answered(session, replica, false)
   }
 
   /** Asks for a session. Requests for the same one share the question. */
   ask(session: string): Promise<Held> {
-    const known = this.#questions.get(session)
-    if (known) return known.answer
-    const isAlone = this.#present.size === 0 && this.#overdue.size === 0
-    if (this.#isComplete && isAlone) return Promise.resolve('none')
-    return this.#ask(session)
+    return this.#questions.get(session)?.answer ?? this.#ask(session)
   }
 
+  /** Answers a question of another replica. */
+  reply(to: string, session: string, isHeld: boolean): void {
+    this.#answers.push({ to, session, isHeld })
+    if (this.#answers.length >= MAX_GATHERED) this.#sayAnswers()
+    else if (this.#answers.length === 1)
+      this.#stopGathering = this.#schedule(GATHER_MS, () => this.#sayAnswers())
+  }
+
+  /** Takes the answer of another replica. */
   answered(session: string, replica: string, isHeld: boolean): void {
     const question = this.#questions.get(session)
     if (!question) return
-    question.silent.delete(replica)
+    question.silent?.delete(replica)
     if (isHeld) question.settle('held')
-    else if (this.#isComplete && question.silent.size === 0) question.settle('none')
+    else if (question.isComplete && question.silent?.size === 0) question.settle('none')
   }
 
   close(): void {
-    this.#stop()
+    this.#isClosed = true
+    this.#stopNoting()
+    this.#stopArriving()
+    this.#stopGathering()
+    this.#presence.noteAlive(this.#voice.id, 0).catch(() => {})
     for (const { settle } of this.#questions.values()) settle('unknown')
   }
 
+  async #note(): Promise<void> {
+    this.#stopNoting()
+    try {
+      const wasNoted = await this.#presence.noteAlive(this.#voice.id, NOTED_MS)
+      if (!wasNoted) this.#arrive()
+    } catch {
+      // Whoever cannot be reached is not waited for.
+    }
+    if (!this.#isClosed) this.#stopNoting = this.#schedule(NOTE_MS, () => void this.begin())
+  }
+
   async #ask(session: string): Promise<Held> {
-    const silent = new Set(this.#present)
-    const isAwaited = !this.#isComplete || silent.size > 0
     let settle: (held: Held) => void = () => {}
     const answer = new Promise<Held>((resolve) => {
       settle = resolve
     })
-    this.#questions.set(session, { silent, answer, settle })
+    const question: Question = { silent: undefined, isComplete: false, answer, settle }
+    this.#questions.set(session, question)
     const stop = this.#schedule(PATIENCE_MS, () => {
-      for (const replica of silent) {
-        this.#present.delete(replica)
-        this.#overdue.add(replica)
-      }
+      for (const replica of question.silent ?? []) this.#overdue.add(replica)
       settle('unknown')
     })
     try {
-      if (!this.#isBegun) void this.begin()
-      const isAsked = await this.#announce('session-wanted', { session })
-      if (!isAsked || !isAwaited) settle('unknown')
+      void this.#put(session, question)
       return await answer
     } finally {
       stop()
       this.#questions.delete(session)
     }
+  }
+
+  /** Settles a question that nobody can answer; announces any other. */
+  async #put(session: string, question: Question): Promise<void> {
+    const alive = await this.#read().catch(() => undefined)
+    if (!alive) return question.settle('unknown')
+    // Whoever is not noted itself cannot rely on the list: Redis has lost its data.
+    const isNoted = alive.includes(this.#voice.id)
+    if (!isNoted) {
+      this.#arrive()
+      void this.begin()
+    }
+    const others = alive.filter((replica) => replica !== this.#voice.id)
+    for (const replica of this.#overdue)
+      if (isNoted && !others.includes(replica)) this.#overdue.delete(replica)
+    question.isComplete = this.#isComplete
+    if (this.#isComplete && others.length === 0) return question.settle('none')
+    const silent = new Set(others.filter((replica) => !this.#overdue.has(replica)))
+    question.silent = silent
+    const isAwaited = !this.#isComplete || silent.size > 0
+    const isAsked = await this.#voice.say('session-wanted', { session })
+    if (!isAsked || !isAwaited) question.settle('unknown')
+  }
+
+  /** The replicas that are alive; questions of one moment share the reading. */
+  #read(): Promise<readonly string[]> {
+    this.#reading ??= this.#presence.alive().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  #arrive(): void {
+    this.#stopArriving()
+    this.#isComplete = false
+    if (this.#isClosed) return
+    this.#stopArriving = this.#schedule(ARRIVAL_MS, () => {
+      this.#isComplete = true
+    })
+  }
+
+  #sayAnswers(): void {
+    this.#stopGathering()
+    const answers = this.#answers
+    this.#answers = []
+    if (answers.length > 0) void this.#voice.say('sessions-found', { answers })
   }
 }

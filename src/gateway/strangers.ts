@@ -28,6 +28,11 @@ export class Strangers {
     if (isAwaited) await this.#servers.ready({ timeoutMs: this.#limits.listWaitMs })
   }
 
+  /** Whether a tool of this name may be a stranger's. */
+  mayHave(name: string, view: View): boolean {
+    return this.#ownersOf(name, view).length > 0
+  }
+
   /**
    * Waits for the stranger that an unknown name belongs to: a client may call what it listed at another replica or before
    * a restart. Where the name does not say which one it is, all of them are awaited, for a shorter time.

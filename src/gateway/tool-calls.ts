@@ -48,7 +48,9 @@ export class ToolCalls {
     if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, 'tools/call needs the name of a tool')
     const target = isDoor(name) && isJson(args) ? args.name : name
     let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
-    if (resolved === undefined && typeof target === 'string' && !this.#isMetaTool(target, scene)) {
+    const isStrange =
+      resolved === undefined && typeof target === 'string' && this.#strangers.mayHave(target, scene.view)
+    if (isStrange && !this.#isMetaTool(target, scene)) {
       await this.#strangers.beforeCall(target, scene.view, line.signal)
       resolved = this.#resolve(target, scene)
       const isUnknown = resolved === undefined && !this.#registry.has(target)

@@ -93,7 +93,12 @@ export class Inspection {
   async firstTurnTokens(): Promise<number> {
     const rows = await this.book.rows()
     if (this.#firstTurn?.rows !== rows) this.#firstTurn = { rows, tokens: this.#countFirstTurn() }
-    return this.#firstTurn.tokens
+    const { tokens } = this.#firstTurn
+    // What failed is counted again for whoever asks next.
+    tokens.catch(() => {
+      if (this.#firstTurn?.tokens === tokens) this.#firstTurn = undefined
+    })
+    return tokens
   }
 
   newCallId(): string {

@@ -184,7 +184,7 @@ describe('a check of a hostile schema and instance', () => {
     const deep = nest(100_000, (inner) => [inner], 1)
     expect(checkOutput(compiled, deep)).toEqual({
       kind: 'invalid',
-      error: `arguments: expected object, got array (${'['.repeat(59)}…)`,
+      error: `structured content: expected object, got array (${'['.repeat(59)}…)`,
     })
     expect(
       checkOutput(
@@ -192,7 +192,7 @@ describe('a check of a hostile schema and instance', () => {
         many(100_000, (n) => n),
       ),
     ).toMatchObject({
-      error: expect.stringMatching(/^arguments: expected object, got array \(\[0,1,2,.{0,60}…\)$/),
+      error: expect.stringMatching(/^structured content: expected object, got array \(\[0,1,2,.{0,60}…\)$/),
     })
   })
 })

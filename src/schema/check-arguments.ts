@@ -84,7 +84,10 @@ export function checkOutput(schema: CompiledSchema, structured: unknown): Checke
   if (schema.unusable !== undefined) return { kind: 'unchecked', reason: schema.unusable }
   const verdict = schema.validate(structured)
   if (verdict.kind !== 'invalid') return verdict
-  return { kind: 'invalid', error: describeFaults(schema.faultsOf(structured)) }
+  return {
+    kind: 'invalid',
+    error: describeFaults(schema.faultsOf(structured), undefined, 'structured content'),
+  }
 }
 
 function tooMuch(reason: string): CheckedArguments {

@@ -11,19 +11,20 @@ const MAX_ALTERNATIVES = 20
 
 /**
  * Describes the faults of an instance, one line per fault: the path, what was expected and what was given. Lists at
- * most five; the reader fixes those first. Quoted values are masked before they are shortened.
+ * most five; the reader fixes those first. Quoted values are masked before they are shortened. `root` names the whole.
  */
 export function describeFaults(
   { kept, count }: { readonly kept: readonly Fault[]; readonly count: number },
   mask: Mask = (text) => text,
+  root = 'arguments',
 ): string {
   const faults = chooseFaults(kept)
-  if (faults.length === 0) return 'arguments: do not match the schema'
+  if (faults.length === 0) return `${root}: do not match the schema`
   const lines = new Set<string>()
   let told = 0
   while (told < faults.length && lines.size < MAX_FAULTS) {
     const fault = faults[told++]
-    if (fault) lines.add(describe(fault, mask))
+    if (fault) lines.add(describe(fault, mask, root))
   }
   const more = faults.length - told + (count - kept.length)
   return [...lines].join('; ') + (more > 0 ? `; and ${more} more` : '')
@@ -64,12 +65,12 @@ function flatten(faults: readonly Fault[]): Fault[] {
   return faults.flatMap((fault) => [fault, ...(fault.branches ?? []).flatMap(flatten)])
 }
 
-function describe(fault: ChosenFault, mask: Mask): string {
+function describe(fault: ChosenFault, mask: Mask, root: string): string {
   const { keyword, node, path, given } = fault
   if (keyword === 'required' && isRecord(given)) return missing(path, node, given)
   if (keyword === 'false') return unknownProperty(path, node)
   const expected = expectation(fault) ?? 'something else'
-  return `${showPath(path)}: expected ${expected}, got ${show(given, mask)}`
+  return `${path.length === 0 ? root : showPath(path)}: expected ${expected}, got ${show(given, mask)}`
 }
 
 function expectation({ keyword, node, given, alternatives = [] }: ChosenFault): string | undefined {
@@ -177,7 +178,7 @@ function unknownProperty(path: readonly string[], node: unknown): string {
 }
 
 function showPath(path: readonly string[]): string {
-  return path.length === 0 ? 'arguments' : path.join('.')
+  return path.join('.')
 }
 
 /** More than fit on a line. */

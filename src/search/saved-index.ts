@@ -27,10 +27,10 @@ export function packSections(recipe: string, sections: Sections): Uint8Array {
     sections: Object.entries(sections).map(([name, bytes]) => [name, bytes.length]),
   }
   const headerBytes = new TextEncoder().encode(JSON.stringify(header))
-  let at = aligned(HEADER_START + headerBytes.length)
+  let at = alignedTo(HEADER_START + headerBytes.length)
   const starts = header.sections.map(([, length]) => {
     const start = at
-    at = aligned(at + length)
+    at = alignedTo(at + length)
     return start
   })
   const bytes = new Uint8Array(at)
@@ -44,29 +44,48 @@ export function packSections(recipe: string, sections: Sections): Uint8Array {
   return bytes
 }
 
+/** Whether bytes are an index that can be used: outdated ones are of another release or embedder. */
+type IndexState = 'ready' | 'outdated' | 'damaged'
+
+/** What bytes of `packSections` are worth to an index of this recipe. */
+export function indexStateOf(bytes: Uint8Array, recipe: string): IndexState {
+  const read = readHeader(aligned(bytes))
+  if (read === undefined) return 'damaged'
+  return read.header.recipe === recipe ? 'ready' : 'outdated'
+}
+
 /**
  * Returns the sections of `packSections`, each a copy. Returns undefined for bytes of another version or recipe, for damaged
  * ones and for those that were cut short: the index is then built again.
  */
 export function unpackSections(bytes: Uint8Array, recipe: string): Sections | undefined {
-  // Numbers have to be aligned.
-  const whole = bytes.byteOffset % ALIGNMENT === 0 ? bytes : bytes.slice()
-  if (whole.length < HEADER_START) return undefined
-  const view = new DataView(whole.buffer, whole.byteOffset, whole.length)
-  if (new TextDecoder().decode(whole.subarray(0, MAGIC.length)) !== MAGIC) return undefined
-  if (view.getUint32(8, true) !== whole.length || view.getUint32(12, true) !== checksum(whole))
-    return undefined
-  const headerEnd = HEADER_START + view.getUint32(16, true)
-  const header: Header = JSON.parse(new TextDecoder().decode(whole.subarray(HEADER_START, headerEnd)))
-  if (header.recipe !== recipe) return undefined
-  let at = aligned(headerEnd)
+  const whole = aligned(bytes)
+  const read = readHeader(whole)
+  if (read?.header.recipe !== recipe) return undefined
+  let at = alignedTo(read.end)
   return Object.fromEntries(
-    header.sections.map(([name, length]) => {
+    read.header.sections.map(([name, length]) => {
       const section = whole.slice(at, at + length)
-      at = aligned(at + length)
+      at = alignedTo(at + length)
       return [name, section]
     }),
   )
+}
+
+/** The header and where it ends; undefined for damaged bytes, for those that were cut short and for another layout. */
+function readHeader(bytes: Uint8Array): { readonly header: Header; readonly end: number } | undefined {
+  if (bytes.length < HEADER_START) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (new TextDecoder().decode(bytes.subarray(0, MAGIC.length)) !== MAGIC) return undefined
+  if (view.getUint32(8, true) !== bytes.length || view.getUint32(12, true) !== checksum(bytes))
+    return undefined
+  const end = HEADER_START + view.getUint32(16, true)
+  return { header: JSON.parse(new TextDecoder().decode(bytes.subarray(HEADER_START, end))), end }
+}
+
+/** The bytes at an offset where numbers can be read. */
+function aligned(bytes: Uint8Array): Uint8Array {
+  return bytes.byteOffset % ALIGNMENT === 0 ? bytes : bytes.slice()
 }
 
 /** A checksum of all bytes but its own place, four at a time. */
@@ -77,7 +96,7 @@ function checksum(bytes: Uint8Array): number {
   return sum >>> 0
 }
 
-function aligned(offset: number): number {
+function alignedTo(offset: number): number {
   return Math.ceil(offset / ALIGNMENT) * ALIGNMENT
 }
 

@@ -97,11 +97,29 @@ export function announcementsContract(
       await first.publish('n', 2)
       await log.has(2)
     }),
+    check(
+      'note which replicas are alive, until they leave or their time is over',
+      async ({ first, second }) => {
+        expect(await first.alive(), [])
+        expect(await first.noteAlive('a', 60_000), false)
+        expect(await second.noteAlive('b', 60_000), false)
+        expect(await first.noteAlive('a', 60_000), true)
+        expect([...(await second.alive())].toSorted(), ['a', 'b'])
+        expect(await second.noteAlive('a', 0), true)
+        expect(await first.noteAlive('short', 1), false)
+        while ((await first.alive()).includes('short'))
+          await new Promise<void>((resolve) => void setTimeout(resolve, 5))
+        expect(await second.alive(), ['b'])
+        expect(await second.noteAlive('short', 60_000), false)
+      },
+    ),
     check('refuse a body that is too long or not JSON, and reject once closed', async ({ first }) => {
       await expectCode('config-invalid', first.publish('n', 'x'.repeat(300_000)))
       await expectCode('config-invalid', first.publish('n', (() => 1) as never))
       await first.close()
       await expectCode('store-unavailable', first.publish('n', 1))
+      await expectCode('store-unavailable', first.noteAlive('a', 1))
+      await expectCode('store-unavailable', first.alive())
     }),
   ]
 }

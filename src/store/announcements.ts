@@ -1,5 +1,13 @@
-import { anyFunction, checkOptions, type OptionRules, wholeNumber } from '../check-options.ts'
+import {
+  anyFunction,
+  checkOptions,
+  either,
+  type OptionRules,
+  objectWith,
+  wholeNumber,
+} from '../check-options.ts'
 import { ToolcribError } from '../errors.ts'
+import { type Clock, readClock } from '../time.ts'
 import type { JsonValue } from './store.ts'
 import { encodeValue } from './stored-value.ts'
 
@@ -27,6 +35,13 @@ export interface Announcements {
   publish(topic: string, body: JsonValue): Promise<void>
   /** Receives messages after a position, or from now on. Exceptions of the listener are ignored. Returns how to stop. */
   subscribe(listener: AnnouncementListener, from?: string): () => void
+  /**
+   * Notes that a replica is alive, for so many milliseconds from now; with 0 it is no longer. Returns whether it was noted
+   * before. Nobody is notified. Rejects with `store-unavailable`.
+   */
+  noteAlive(replica: string, ttlMs: number): Promise<boolean>
+  /** The replicas that are noted as alive. Rejects with `store-unavailable`. */
+  alive(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
@@ -58,6 +73,8 @@ export interface AnnouncementBoardOptions {
   readonly maxKept?: number
   /** Delivers a message; in a microtask of its own by default. */
   readonly deliver?: (task: () => void) => void
+  /** Where the time comes from; `Date` by default. */
+  readonly clock?: Clock
 }
 
 /** What replicas in one process use in common. */
@@ -75,6 +92,7 @@ export function announcementBoard(options: AnnouncementBoardOptions = {}): Annou
 const BOARD_RULES: OptionRules<AnnouncementBoardOptions> = {
   maxKept: wholeNumber({ from: 1 }),
   deliver: anyFunction,
+  clock: either(anyFunction, objectWith('now')),
 }
 
 class MemoryBoard implements AnnouncementBoard {
@@ -82,19 +100,26 @@ class MemoryBoard implements AnnouncementBoard {
   readonly #deliver: (task: () => void) => void
   readonly #kept: { readonly number: number; readonly topic: string; readonly text: string }[] = []
   readonly #readers = new Set<() => void>()
+  readonly #now: () => number
+  /** Until when each replica is noted as alive. */
+  readonly #alive = new Map<string, number>()
   #count = 0
 
-  constructor({ maxKept = 1_000, deliver = queueMicrotask }: AnnouncementBoardOptions) {
+  constructor({ maxKept = 1_000, deliver = queueMicrotask, clock = Date }: AnnouncementBoardOptions) {
     this.#maxKept = maxKept
     this.#deliver = deliver
+    this.#now = readClock(clock)
   }
 
   open(): Announcements {
     const stops = new Set<() => void>()
     let isClosed = false
+    const checkOpen = () => {
+      if (isClosed) throw new ToolcribError('store-unavailable', 'the announcements are closed')
+    }
     return {
       publish: async (topic, body) => {
-        if (isClosed) throw new ToolcribError('store-unavailable', 'the announcements are closed')
+        checkOpen()
         this.#kept.push({ number: ++this.#count, topic, text: encodeAnnouncement(body) })
         if (this.#kept.length > this.#maxKept) this.#kept.shift()
         for (const wake of this.#readers) this.#deliver(wake)
@@ -107,11 +132,26 @@ class MemoryBoard implements AnnouncementBoard {
           stop()
         }
       },
+      noteAlive: async (replica, ttlMs) => {
+        checkOpen()
+        const wasAlive = this.#living().includes(replica)
+        this.#alive.set(replica, this.#now() + ttlMs)
+        return wasAlive
+      },
+      alive: async () => {
+        checkOpen()
+        return this.#living()
+      },
       close: async () => {
         isClosed = true
         for (const stop of stops) stop()
       },
     }
+  }
+
+  #living(): readonly string[] {
+    for (const [replica, until] of this.#alive) if (until <= this.#now()) this.#alive.delete(replica)
+    return [...this.#alive.keys()]
   }
 
   #read(listener: AnnouncementListener, from: number): () => void {

@@ -26,6 +26,11 @@ export function serveCommand(terminal: Terminal): Command {
     )
     .option('--profile <name>', 'show clients what this profile of the config allows')
     .option('--store <store>', 'where state is kept: file:DIR or redis://HOST (default: in the state folder)')
+    .option(
+      '--linger <seconds>',
+      'serve for this long after SIGTERM, while /readyz says "stopping" (default: 3 with redis://, otherwise 0)',
+      toSeconds,
+    )
     .option('--locked', 'fail when a server has no lockfile')
     .option('--open', 'open the page in a browser')
     .addHelpText('after', () => terminal.help(HELP))
@@ -39,6 +44,12 @@ function toPort(value: string): number {
   const port = Number(value)
   if (/^\d+$/.test(value) && port <= 65_535) return port
   throw new InvalidArgumentError('It must be a number from 0 to 65535.')
+}
+
+function toSeconds(value: string): number {
+  const seconds = Number(value)
+  if (/^\d+(\.\d+)?$/.test(value) && seconds <= 300) return seconds
+  throw new InvalidArgumentError('It must be a number from 0 to 300.')
 }
 
 const HELP = `
@@ -57,7 +68,8 @@ With --store redis://HOST (rediss:// with TLS, ?prefix=NAME: to keep gateways ap
 clients: give them all the same config and --token-file. TOOLCRIB_STORE sets the same, where nobody else can read it.
 A config that changes is read again at once, and on SIGHUP: servers are started and stopped accordingly. [tools], [gateway] \
 and profiles change with a restart.
-SIGTERM and Ctrl-C let calls in flight finish, then end every server.
+SIGTERM and Ctrl-C let calls in flight finish, then end every server. Before that, a gateway that shares a Redis serves for \
+some seconds more (--linger), so that a proxy in front, which looks at /readyz, sends clients to another one; Ctrl-C does not wait.
 
 Examples:
   toolcrib serve                                 on port 7117

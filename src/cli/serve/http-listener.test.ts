@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { type HttpListener, listen } from './http-listener.ts'
 
 const LOCAL = { host: '127.0.0.1', port: 0 }
@@ -119,6 +119,36 @@ describe('the HTTP listener', () => {
     answer(new Response('done'))
     expect(await (await pending).text()).toBe('done')
     await closed
+  })
+
+  it('answers new connections while it lingers, and ends each of them', async () => {
+    const listener = await listen(async () => new Response('here'), LOCAL)
+    // Nobody is connected after this, but somebody was lately.
+    await (await fetch(listener.origin, { headers: { connection: 'close' } })).text()
+    let isStopped = false
+    const stopping = listener.stopAccepting({ lingerMs: 700 }).then(() => {
+      isStopped = true
+    })
+    const endings: (string | null)[] = []
+    await vi.waitUntil(async () => {
+      const response = await fetch(listener.origin).catch(() => undefined)
+      if (response) endings.push(response.headers.get('connection'))
+      return response === undefined || isStopped
+    })
+    expect(endings.length).toBeGreaterThan(1)
+    expect(endings.at(-1)).toBe('close')
+    await stopping
+    await expect(fetch(listener.origin)).rejects.toThrow()
+    await listener.close({ graceMs: 0 })
+  })
+
+  it('does not linger when nobody was there', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const listener = await listen(async () => new Response(), LOCAL)
+    // No time passes here, so that any pause would be endless.
+    await listener.stopAccepting({ lingerMs: 60_000 })
+    await listener.close({ graceMs: 0 })
   })
 
   it('closes streams that do not end when the time is up', async () => {

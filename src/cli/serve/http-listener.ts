@@ -15,8 +15,21 @@ export interface ListenOptions {
 export interface HttpListener {
   /** `http://127.0.0.1:7117` */
   readonly origin: string
+  /**
+   * Goes on answering for a while, and each answer ends its connection; then accepts no more of them. Resolves once requests
+   * over the last ones have arrived. Stops at once when nobody is connected.
+   */
+  stopAccepting(options: LingerOptions): Promise<void>
   /** Accepts no more connections, lets requests in flight finish for this long, then closes them. */
   close(options: { readonly graceMs: number }): Promise<void>
+}
+
+export interface LingerOptions {
+  /**
+   * How long a proxy in front may take to send requests elsewhere. 0 where there is none: then only those who have a
+   * connection are waited for, shortly.
+   */
+  readonly lingerMs: number
 }
 
 /**
@@ -49,6 +62,7 @@ export async function listen(
     },
   )
   server.maxConnections = MAX_CONNECTIONS
+  const stopping = new Stopping(server)
   // A connection that is kept alive would hold up a server that is closing.
   server.on('request', (_request, response) =>
     response.once('close', () => {
@@ -60,10 +74,8 @@ export async function listen(
   const actual = typeof address === 'object' && address ? address.port : port
   return {
     origin: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${actual}`,
-    close: async ({ graceMs }) => {
-      await lingered(server)
-      await closed(server, graceMs)
-    },
+    stopAccepting: (options) => stopping.stopAccepting(options),
+    close: (options) => stopping.close(options),
   }
 }
 
@@ -92,6 +104,14 @@ const CHECK_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
 /** Longer than a client takes from choosing a connection to sending a request over it. */
 const LINGER_MS = 500
+/** Longer than a proxy waits between two looks at its servers, and a probe of Kubernetes between two requests. */
+const LATELY_MS = 15_000
+/** More connections than wait to be accepted: the system keeps 511 of them. */
+const MAX_TURNS = 1_000
+/** Too short for work on requests, during which others arrive. */
+const SHORT_TURN_MS = 0.3
+/** Longer than a request takes to arrive over a connection that was accepted. */
+const ARRIVAL_MS = 100
 /** Each of 500 sessions may hold one for its stream, and one for its calls. */
 const MAX_CONNECTIONS = 4_096
 
@@ -114,23 +134,78 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOption
   return new ToolcribError('source-unavailable', message, { cause: error })
 }
 
-/**
- * A client that has a connection may be sending a request over it at this moment. For a while such requests are still
- * answered, and the answers say that the connection ends.
- */
-async function lingered(server: Server): Promise<void> {
-  const connections = await new Promise<number>((resolve) =>
-    server.getConnections((_error, count) => resolve(count ?? 0)),
-  )
-  if (connections === 0) return
-  server.prependListener('request', (_request, response) => response.setHeader('connection', 'close'))
-  await new Promise<void>((resolve) => void setTimeout(resolve, LINGER_MS))
+/** How a server ends without losing a request. */
+class Stopping {
+  readonly #server: Server
+  #lastRequestAt = Number.NEGATIVE_INFINITY
+  #isLingering = false
+  readonly #underWay = new Set<ServerResponse>()
+  #stopped: Promise<void> | undefined
+  #closed: Promise<void> = Promise.resolve()
+
+  constructor(server: Server) {
+    this.#server = server
+    server.prependListener('request', (_request, response) => {
+      this.#lastRequestAt = performance.now()
+      if (this.#isLingering) response.setHeader('connection', 'close')
+      this.#underWay.add(response)
+      response.once('close', () => this.#underWay.delete(response))
+    })
+  }
+
+  stopAccepting(options: LingerOptions): Promise<void> {
+    this.#stopped ??= this.#stop(options)
+    return this.#stopped
+  }
+
+  async close({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    await this.stopAccepting({ lingerMs: 0 })
+    const timer = setTimeout(() => this.#server.closeAllConnections(), graceMs)
+    await this.#closed
+    clearTimeout(timer)
+  }
+
+  /**
+   * A client that has a connection may be sending a request over it at this moment, and a proxy opens others until it
+   * learns that this server stops.
+   */
+  async #stop({ lingerMs }: LingerOptions): Promise<void> {
+    const server = this.#server
+    const connections = await new Promise<number>((resolve) =>
+      server.getConnections((_error, count) => resolve(count ?? 0)),
+    )
+    const isUsed = lingerMs > 0 && performance.now() - this.#lastRequestAt < LATELY_MS
+    if (connections > 0 || isUsed) {
+      this.#isLingering = true
+      // Clients would use their connections again, just when these are closed.
+      for (const response of this.#underWay)
+        if (!response.headersSent) response.setHeader('connection', 'close')
+      await pause(Math.max(lingerMs, LINGER_MS))
+    }
+    await this.#acceptAll()
+    this.#closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    server.closeIdleConnections()
+    await Promise.race([this.#closed, pause(ARRIVAL_MS)])
+  }
+
+  /**
+   * The system resets connections that nobody has accepted. Node.js accepts one in each turn of its loop, so that none waits
+   * after a short turn without any.
+   */
+  async #acceptAll(): Promise<void> {
+    let accepted = 0
+    const note = () => void accepted++
+    this.#server.on('connection', note)
+    for (let turns = 0; turns < MAX_TURNS; turns++) {
+      const before = accepted
+      const begun = performance.now()
+      await new Promise((resolve) => void setImmediate(resolve))
+      if (accepted === before && performance.now() - begun < SHORT_TURN_MS) break
+    }
+    this.#server.off('connection', note)
+  }
 }
 
-async function closed(server: Server, graceMs: number): Promise<void> {
-  const done = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), graceMs)
-  await done
-  clearTimeout(timer)
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, ms))
 }

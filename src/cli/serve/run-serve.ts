@@ -3,7 +3,6 @@ import { ToolcribError } from 'toolcrib'
 import { createGateway, GATEWAY_CAPABILITIES, type Gateway } from 'toolcrib/gateway'
 import { SignIns } from 'toolcrib/inspector'
 import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/mcp'
-import { storeSpill } from 'toolcrib/stores'
 import { version } from '../../../package.json'
 import type { TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
@@ -23,7 +22,7 @@ import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
 import { pageUrl, servePage } from './serve-page.ts'
-import { requireProfiles, shownOrigins } from './serve-settings.ts'
+import { Linger, requireProfiles, shownOrigins } from './serve-settings.ts'
 import { describeServer, ServerStream } from './server-stream.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
@@ -34,6 +33,7 @@ export interface ServeFlags extends ServerFlags, TokenFlags {
   readonly names?: 'prefixed' | 'plain'
   readonly profile?: string
   readonly store?: string
+  readonly linger?: number
   readonly locked?: boolean
   readonly open?: boolean
 }
@@ -52,7 +52,7 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
     return await untilSignal(
       terminal.signals,
       (signal) => serve(terminal, flags, { found, access, running, signal }),
-      exitProcessIn,
+      (_ms, exitCode) => exitProcess(exitCode, EXIT_MS + new Linger(flags, terminal).longestMs),
       (signal) => signal !== 'SIGHUP' || endsOnHangUp(terminal, flags),
     )
   } catch (error) {
@@ -136,7 +136,7 @@ async function serveWith(
             gateway,
             live,
             signIns,
-            store: stores.store,
+            stores,
           })
     } finally {
       await gateway.close()
@@ -146,9 +146,9 @@ async function serveWith(
   }
 }
 
-/** Replicas share catalogues, vectors, spilled results and OAuth tokens; a single gateway uses the user's folders. */
+/** Replicas share catalogues, vectors, memory and OAuth tokens; a single gateway uses the user's folders. */
 function sharedBy({ store, announcements }: ServeStores) {
-  return store && announcements ? { store, registry: { spill: storeSpill(store) } } : {}
+  return store && announcements ? { store } : {}
 }
 
 /** How long calls in flight may take after a signal to stop. */
@@ -156,8 +156,8 @@ const DRAIN_MS = 10_000
 /** Draining, then ending servers that do not end by themselves. */
 const EXIT_MS = DRAIN_MS + 6_000
 
-function exitProcessIn(_ms: number, exitCode: number): void {
-  setTimeout(() => process.exit(exitCode), EXIT_MS).unref()
+function exitProcess(exitCode: number, afterMs: number): void {
+  setTimeout(() => process.exit(exitCode), afterMs).unref()
 }
 
 interface HttpServing extends Serving {
@@ -166,19 +166,19 @@ interface HttpServing extends Serving {
   readonly logs: LogBook
   readonly live: LiveConfig
   readonly signIns: SignIns
-  readonly store: ServeStores['store']
+  readonly stores: ServeStores
 }
 
 async function serveOverHttp(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, access, running, signal, opened, gateway, logs, live, signIns, store }: HttpServing,
+  { found, access, running, signal, opened, gateway, logs, live, signIns, stores }: HttpServing,
 ): Promise<number> {
   const failures = new FailureNotes(terminal, () => live.found)
   opened.registry.subscribe((event) => failures.note(event))
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
-  const inspector = servePage(terminal, flags, { opened, gateway, signIns, store })
+  const inspector = servePage(terminal, flags, { opened, gateway, signIns, store: stores.store })
   const listener = await listen((request) => inspector.fetch(request), {
     ...flags,
     direct: (request, response) => gateway.handle(request, response),
@@ -236,8 +236,12 @@ async function serveOverHttp(
     if (!flags.json) terminal.note(pc.dim('stopping …'))
   } finally {
     terminal.signals.off('SIGHUP', reload)
+    gateway.markStopping()
     // First the socket: nobody should join what is about to end.
     await Promise.all([control?.close(), stopWatching()])
+    const hasReplicas = stores.announcements !== undefined
+    const lingerMs = new Linger(flags, terminal).msFor(signal.reason, { hasReplicas })
+    await listener.stopAccepting({ lingerMs })
     // Its event streams would keep connections open.
     await inspector.close()
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])

@@ -1,7 +1,8 @@
 import type { NetworkInterfaceInfo } from 'node:os'
 import { hostname } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { shownOrigins } from './serve-settings.ts'
+import { Interrupted } from '../interrupt.ts'
+import { Linger, shownOrigins } from './serve-settings.ts'
 
 describe('the origins that a gateway shows', () => {
   const lan: NetworkInterfaceInfo = {
@@ -28,5 +29,30 @@ describe('the origins that a gateway shows', () => {
   it('are its own in other cases', () => {
     const origin = 'http://192.0.2.9:7117'
     expect(shownOrigins(origin, { eth0: [lan] })).toEqual({ elsewhere: origin, here: origin })
+  })
+})
+
+describe('the time that a gateway serves after a signal to stop', () => {
+  const replica = { hasReplicas: true }
+  const alone = { hasReplicas: false }
+  const sigterm = new Interrupted('SIGTERM', 143)
+  const sigint = new Interrupted('SIGINT', 130)
+
+  it('is some seconds for one of several replicas, and none for the only one', () => {
+    const linger = new Linger({}, { isInteractive: true })
+    expect(linger.msFor(sigterm, replica)).toBe(3_000)
+    expect(linger.msFor(undefined, replica)).toBe(3_000)
+    expect(linger.msFor(sigterm, alone)).toBe(0)
+  })
+
+  it('is that of the flag, if there is one', () => {
+    const linger = new Linger({ linger: 0.5 }, { isInteractive: false })
+    expect([linger.msFor(sigterm, replica), linger.msFor(sigterm, alone)]).toEqual([500, 500])
+    expect(linger.msFor(sigint, replica)).toBe(500)
+    expect(new Linger({ linger: 0 }, { isInteractive: false }).msFor(sigterm, replica)).toBe(0)
+  })
+
+  it('is none for somebody who presses Ctrl-C', () => {
+    expect(new Linger({ linger: 9 }, { isInteractive: true }).msFor(sigint, replica)).toBe(0)
   })
 })

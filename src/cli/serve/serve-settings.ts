@@ -2,6 +2,8 @@ import { networkInterfaces, hostname as ownName } from 'node:os'
 import { ToolcribError } from 'toolcrib'
 import type { FoundConfig } from 'toolcrib/mcp'
 import { isLoopback } from '../access-token.ts'
+import { Interrupted } from '../interrupt.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** Throws `config-invalid` when the profile does not exist. */
 export function requireProfiles(profile: string | undefined, { config }: FoundConfig): void {
@@ -11,6 +13,34 @@ export function requireProfiles(profile: string | undefined, { config }: FoundCo
     throw new ToolcribError('config-invalid', `there is no profile "${profile}"; ${known}`)
   }
 }
+
+/** How long a gateway goes on serving after a signal to stop. */
+export class Linger {
+  readonly #seconds: number | undefined
+  readonly #isInteractive: boolean
+
+  constructor({ linger }: { readonly linger?: number }, { isInteractive }: Pick<Terminal, 'isInteractive'>) {
+    this.#seconds = linger
+    this.#isInteractive = isInteractive
+  }
+
+  /** The longest that it can be. */
+  get longestMs(): number {
+    return (this.#seconds ?? LINGER_S) * 1_000
+  }
+
+  /**
+   * By default some seconds for one of several replicas, and no time for a gateway that is the only one. Somebody who
+   * presses Ctrl-C is not kept waiting.
+   */
+  msFor(reason: unknown, { hasReplicas }: { readonly hasReplicas: boolean }): number {
+    if (this.#isInteractive && reason instanceof Interrupted && reason.signal === 'SIGINT') return 0
+    return this.#seconds === undefined && !hasReplicas ? 0 : this.longestMs
+  }
+}
+
+/** A proxy that looks at `/readyz` each second has noticed by then. */
+const LINGER_S = 3
 
 /** The names under which clients reach an address that is not a loopback one; the gateway's own default otherwise. */
 export function reachableHosts(host: string): readonly string[] | undefined {

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { findConfig } from 'toolcrib/mcp'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fakeTerminal } from '../fake-terminal.fixture.ts'
@@ -44,6 +45,29 @@ async function shownWith(
 }
 
 describe('the welcome of a gateway', () => {
+  it('shows the token of a file in a terminal alone', async () => {
+    const config = join(home, 'toolcrib.toml')
+    writeFileSync(config, '')
+    const env = { HOME: home }
+    const welcome = {
+      url: URL_HERE,
+      page: 'http://127.0.0.1:7117/#token=the-secret',
+      version: '1.2.3',
+      access: { token: { token: 'the-secret', isNew: false, file: '/etc/token' }, issuer: undefined },
+      found: await findConfig({ path: config, cwd: home, env }),
+      isControlled: false,
+    }
+    const log = fakeTerminal({ env, cwd: home })
+    await showWelcome(log.terminal, welcome)
+    expect(log.stdout()).not.toContain('the-secret')
+    expect(log.stdout()).toContain('  Page   http://127.0.0.1:7117/\n')
+    expect(log.stdout()).toContain('Bearer TOKEN')
+    const screen = () => Object.assign(new PassThrough(), { isTTY: true })
+    const output = screen()
+    await showWelcome(fakeTerminal({ env, cwd: home, input: screen(), output }).terminal, welcome)
+    expect(String(output.read())).toContain('the-secret')
+  })
+
   it('tells its own clients from those of another gateway', async () => {
     const stdio = (config: string) => ({
       command: 'toolcrib',

@@ -29,19 +29,21 @@ export async function showWelcome(
   { url, page, version, access: { token, issuer }, found, isControlled }: Welcome,
 ): Promise<void> {
   const { servers, files } = found.config
+  // What is not a terminal is a log, which others may read.
+  const isHidden = token?.file !== undefined && !terminal.isInteractive
   const count = plural(Object.keys(servers).length, 'server')
   terminal.say(`${pc.bold(`Toolcrib ${version}`)} serves ${count} of ${files.join(', ')}`)
   terminal.print()
   terminal.print(`  URL    ${pc.cyan(url)}`)
-  terminal.print(`  Page   ${pc.cyan(page)}`)
+  terminal.print(`  Page   ${pc.cyan(isHidden ? page.replace(/#.*$/, '') : page)}`)
   if (issuer !== undefined) terminal.print(`  Token  ${pc.dim(`of ${issuer}`)}`)
   else if (token === undefined)
     terminal.print(`  Token  ${pc.dim('none: any program on this machine may connect')}`)
-  else terminal.print(`  Token  ${token.token}`)
+  else terminal.print(`  Token  ${isHidden ? pc.dim(`in ${token.file}`) : token.token}`)
   terminal.print()
   const { command, args } = terminal.program
   const doors = {
-    http: { kind: 'http', url, token: token?.token },
+    http: { kind: 'http', url, token: isHidden ? 'TOKEN' : token?.token },
     stdio: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', files.at(-1) ?? ''] },
   } as const
   const place = clientPlace(terminal)
@@ -63,7 +65,8 @@ export async function showWelcome(
     for (const line of text.split('\n')) terminal.print(`  ${line}`)
     terminal.print()
   }
-  if (token?.file !== undefined) terminal.say(pc.dim(`The token is in ${token.file}.`))
+  if (token?.file !== undefined)
+    terminal.say(pc.dim(`The token is in ${token.file}${isHidden ? '; put it in place of TOKEN' : ''}.`))
   else if (token?.isNew)
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
   if (snippets.length > 0)

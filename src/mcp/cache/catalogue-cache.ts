@@ -30,8 +30,8 @@ const VECTORS_MS = 30 * DAY_MS
 const EMPTY_MS = 60_000
 
 /**
- * Keeps catalogues in a store, which drops them after their time, and empty ones after a minute. Search vectors are
- * kept for a month, per model and set of servers.
+ * Keeps catalogues in a store, which drops them after their time, and empty ones after a minute. Search vectors and
+ * indexes are kept for a month, per model and set of servers.
  */
 export class CatalogueCache {
   readonly #store: Store
@@ -58,16 +58,26 @@ export class CatalogueCache {
 
   /** The vectors of a model, as `saveVectors()` stored them for the same servers. */
   async loadVectors(model: string): Promise<Uint8Array | undefined> {
-    const bytes = await this.#store.get(this.#vectorsKey(model))
+    const bytes = await this.#store.get(`vectors:${this.#modelKey(model)}`)
     return bytes instanceof Uint8Array ? bytes : undefined
   }
 
   async saveVectors(model: string, bytes: Uint8Array): Promise<void> {
-    await this.#store.set(this.#vectorsKey(model), bytes, { ttlMs: VECTORS_MS })
+    await this.#store.set(`vectors:${this.#modelKey(model)}`, bytes, { ttlMs: VECTORS_MS })
   }
 
-  #vectorsKey(model: string): string {
-    return `vectors:${hashOf([model, ...this.#servers])}`
+  /** The search index of a model, as `saveIndex()` stored it for the same servers. */
+  async loadIndex(model: string): Promise<Uint8Array | undefined> {
+    const bytes = await this.#store.get(`index:${this.#modelKey(model)}`)
+    return bytes instanceof Uint8Array ? bytes : undefined
+  }
+
+  async saveIndex(model: string, bytes: Uint8Array): Promise<void> {
+    await this.#store.set(`index:${this.#modelKey(model)}`, bytes, { ttlMs: VECTORS_MS })
+  }
+
+  #modelKey(model: string): string {
+    return hashOf([model, ...this.#servers])
   }
 }
 

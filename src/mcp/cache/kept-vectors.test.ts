@@ -1,12 +1,19 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { sourceKey } from '../../names.ts'
+import { CatalogueSearch } from '../../search/catalogue-search.ts'
 import { hybrid } from '../../search/hybrid.ts'
+import { sampleListing } from '../../search/searcher-contract.ts'
 import type { Embedder } from '../../search/vectors/embedder.ts'
 import { fakeEmbedder, slowEmbedder } from '../../search/vectors/fake-embedder.ts'
+import type { VectorSearcher } from '../../search/vectors/vector-searcher.ts'
 import { memoryStore } from '../../store/memory-store.ts'
 import type { Store, StoredValue } from '../../store/store.ts'
+import type { Listing } from '../../tool.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
 import { connectServers } from '../connect-servers.ts'
 import { storeWith, World } from '../server/fake-world.fixture.ts'
+import { CatalogueCache } from './catalogue-cache.ts'
+import { keepVectors } from './kept-vectors.ts'
 
 const TOOLS = [
   { name: 'send', description: 'Send a letter', inputSchema: { type: 'object' } },
@@ -95,6 +102,19 @@ describe('stored vectors', () => {
     })
   })
 
+  it('of a small catalogue neither store nor ask for an index', async () => {
+    const asked: string[] = []
+    const watched = storeWith(store, {
+      get: (key) => {
+        asked.push(key)
+        return store.get(key)
+      },
+    })
+    await start(fakeEmbedder(), { store: watched })
+    await start(fakeEmbedder(), { store: watched })
+    expect([...asked, ...kept.keys()].filter((key) => key.startsWith('index:'))).toEqual([])
+  })
+
   const CONFIG = { servers: { a: { command: 'x' } } }
 
   /** Connects, searches, closes; returns how many tools were embedded and what was found. */
@@ -134,5 +154,82 @@ describe('stored vectors', () => {
     const [entry] = [...kept].filter(([key]) => key.startsWith('vectors:'))
     if (!(entry?.[1] instanceof Uint8Array)) throw new Error('there are no vectors')
     return { key: entry[0], bytes: entry[1] }
+  }
+})
+
+describe('the stored index of a large catalogue', () => {
+  const MANY = [
+    sampleListing('mcp__a__send', 'Send a letter', 'a'),
+    ...Array.from({ length: 2_000 }, (_, at) =>
+      sampleListing(`mcp__b__count_${at}`, `Count basket ${at}`, 'b'),
+    ),
+  ]
+  let store: Store
+  let cache: CatalogueCache
+
+  beforeEach(() => {
+    store = memoryStore()
+    cache = new CatalogueCache(store, { servers: ['a', 'b'] })
+  })
+
+  it('is what the next start begins with', async () => {
+    expect(await start()).toMatchObject({ imported: [], embedded: MANY.length })
+    expect(await start()).toEqual({ imported: ['ready'], embedded: 0, found: ['mcp__a__send'], events: [] })
+  })
+
+  it('is stored again at the end if a tool has changed', async () => {
+    await start()
+    const before = await cache.loadIndex('fake')
+    const changed = [...MANY, sampleListing('mcp__a__post', 'Post a letter', 'a')]
+    const { embedded, found } = await start(changed)
+    expect([embedded, found]).toEqual([1, ['mcp__a__send', 'mcp__a__post']])
+    expect((await cache.loadIndex('fake'))?.length).toBeGreaterThan(before?.length ?? 0)
+    expect(await start(changed)).toMatchObject({ imported: ['ready'], found })
+  })
+
+  it('is built again if it is damaged, which an event reports', async () => {
+    await start()
+    const damaged = (await cache.loadIndex('fake'))?.slice() ?? new Uint8Array()
+    damaged[damaged.length >>> 1] = (damaged[damaged.length >>> 1] ?? 0) ^ 1
+    await cache.saveIndex('fake', damaged)
+    expect(await start()).toEqual({
+      imported: ['damaged'],
+      embedded: 0,
+      found: ['mcp__a__send'],
+      events: [{ type: 'load-failed', error: 'the index of a searcher: damaged; it is built again' }],
+    })
+    expect((await start()).imported).toEqual(['ready'])
+  })
+
+  /** Loads, searches, closes; returns what became of the stored index, and how many tools were embedded. */
+  async function start(listings: readonly Listing[] = MANY) {
+    const imported: unknown[] = []
+    const events: unknown[] = []
+    let embedded = -1
+    const inner = fakeEmbedder()
+    const embed: Embedder['embed'] = (texts) => {
+      embedded += texts.length
+      return inner.embed(texts)
+    }
+    const searcher = hybrid({ embedder: { ...inner, name: 'fake', embed } })
+    const watched: VectorSearcher = {
+      ...searcher,
+      importIndex: (bytes) => {
+        const state = searcher.importIndex(bytes)
+        imported.push(state)
+        return state
+      },
+    }
+    // No timer fires: what is stored is stored by `close`.
+    const around = { schedule: () => () => {}, emit: (event: unknown) => void events.push(event) }
+    const vectors = keepVectors(watched, cache, around)
+    await vectors?.loaded
+    const search = new CatalogueSearch(searcher)
+    const ofServer = (server: string) =>
+      listings.filter(({ source }) => sourceKey(source) === `mcp:${server}`)
+    search.sync(new Map(['a', 'b'].map((server) => [server, ofServer(server)])))
+    const { ranked } = await search.search('letter')
+    await vectors?.close()
+    return { imported, embedded, found: ranked.map(({ listing }) => listing.name), events }
   }
 })

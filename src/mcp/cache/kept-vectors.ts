@@ -1,6 +1,7 @@
 import { describeError } from '../../errors.ts'
 import type { Emit } from '../../events.ts'
 import type { Searcher } from '../../search/searcher.ts'
+import { countVectors } from '../../search/vectors/saved-vectors.ts'
 import { isVectorSearcher, type VectorSearcher } from '../../search/vectors/vector-searcher.ts'
 import type { Schedule } from '../../time.ts'
 import { waitAtMost, within } from '../../time.ts'
@@ -14,9 +15,13 @@ const SAVE_MS = 10_000
 /** How long saving may delay closing. */
 const CLOSE_MS = 1_000
 
+/** From this many vectors on, the whole index is stored, too. Fewer tools are indexed in a moment. */
+const INDEX_FROM = 2_000
+
 /**
- * Stores a searcher's vectors with the catalogues, so that a known catalogue is not embedded again. New vectors are
- * saved after a short delay. Read and write errors are reported, and the next change tries again.
+ * Stores a searcher's vectors with the catalogues, so that a known catalogue is not embedded again, and the whole index of
+ * a large one, so that it is not built again. New vectors are saved after a short delay. Read and write errors are
+ * reported, and the next change tries again.
  */
 export class KeptVectors {
   /** Resolves once the searcher has the stored vectors, or loading takes too long. Never rejects. */
@@ -27,6 +32,9 @@ export class KeptVectors {
   readonly #emit: Emit
   readonly #stopListening: () => void
   #cancelSave: (() => void) | undefined
+  #isLarge = false
+  /** What the store has of the index. A stale one is still used, except for the sources that changed. */
+  #index: 'none' | 'stale' | 'current' = 'none'
 
   constructor(
     searcher: VectorSearcher,
@@ -39,33 +47,53 @@ export class KeptVectors {
     this.#emit = emit
     this.loaded = this.#load()
     this.#stopListening = searcher.onEmbedded(() => {
-      this.#cancelSave ??= schedule(SAVE_AFTER_MS, () => void this.#save())
+      this.#cancelSave ??= schedule(SAVE_AFTER_MS, () => void this.#save({ isLast: false }))
     })
   }
 
   /** Saves what is unsaved, unless that takes too long, and stops listening. */
   async close(): Promise<void> {
     this.#stopListening()
-    if (this.#cancelSave !== undefined) await waitAtMost(CLOSE_MS, [this.#save()], this.#schedule)
+    if (this.#cancelSave === undefined && !(this.#isLarge && this.#index !== 'current')) return
+    await waitAtMost(CLOSE_MS, [this.#save({ isLast: true })], this.#schedule)
   }
 
   async #load(): Promise<void> {
     try {
       const loading = this.#cache.loadVectors(this.#searcher.embedderName)
       const bytes = await within(LOAD_MS, loading, this.#schedule)
-      if (bytes !== undefined) this.#searcher.importVectors(bytes)
+      const count = bytes === undefined ? 0 : this.#searcher.importVectors(bytes)
+      this.#isLarge = count >= INDEX_FROM
+      if (this.#isLarge) await this.#loadIndex()
     } catch (error) {
       this.#failed('load-failed', error)
     }
   }
 
-  async #save(): Promise<void> {
+  async #loadIndex(): Promise<void> {
+    const loading = this.#cache.loadIndex(this.#searcher.embedderName)
+    const bytes = await within(LOAD_MS, loading, this.#schedule)
+    const state = bytes && this.#searcher.importIndex(bytes)
+    if (state === 'ready') this.#index = 'current'
+    if (state === 'damaged')
+      this.#emit({ type: 'load-failed', error: 'the index of a searcher: damaged; it is built again' })
+  }
+
+  /** Packing an index holds the process for longer than packing vectors, so that only the first and the last change do. */
+  async #save({ isLast }: { readonly isLast: boolean }): Promise<void> {
     this.#cancelSave?.()
     this.#cancelSave = undefined
+    const { embedderName } = this.#searcher
     try {
       const bytes = this.#searcher.exportVectors()
-      const saving = this.#cache.saveVectors(this.#searcher.embedderName, bytes)
-      await within(SAVE_MS, saving, this.#schedule)
+      this.#isLarge = countVectors(bytes) >= INDEX_FROM
+      const isIndexed = this.#isLarge && (isLast || this.#index === 'none')
+      const index = isIndexed ? this.#searcher.exportIndex() : undefined
+      if (index === undefined && this.#index === 'current') this.#index = 'stale'
+      await within(SAVE_MS, this.#cache.saveVectors(embedderName, bytes), this.#schedule)
+      if (index === undefined) return
+      await within(SAVE_MS, this.#cache.saveIndex(embedderName, index), this.#schedule)
+      this.#index = 'current'
     } catch (error) {
       this.#failed('save-failed', error)
     }

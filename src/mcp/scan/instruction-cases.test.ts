@@ -26,6 +26,8 @@ const cases: readonly Case[] = readFileSync(join(import.meta.dirname, 'instructi
   .split('\n')
   .map((line) => JSON.parse(line))
 
+const UNSEEN_PER_AUTHOR = 300
+
 const OTHERS = {
   mail: ['send_email'],
   files: ['read_file', 'write_file'],
@@ -64,21 +66,28 @@ describe('instructions in definitions', () => {
     ).toBeGreaterThanOrEqual(share)
   })
 
-  it('are often found in texts that neither the rules nor the training have seen', () => {
-    const unseen: readonly UnseenCase[] = readFileSync(
-      join(import.meta.dirname, 'unseen-cases.jsonl'),
-      'utf8',
-    )
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    const found = (label: UnseenCase['label']): number => {
-      const all = unseen.filter((each) => each.label === label)
-      return all.filter(({ tool }) => isSuspicious(tool)).length / all.length
-    }
-    expect(found('attack')).toBeGreaterThanOrEqual(0.9)
-    expect(found('harmless')).toBeLessThanOrEqual(0.12)
-  })
+  it.each([
+    [1, 0.93, 0.1],
+    [2, 0.87, 0.13],
+  ])(
+    'are often found in texts that neither the rules nor the training have seen, by author %d',
+    (author, least, most) => {
+      const unseen: readonly UnseenCase[] = readFileSync(
+        join(import.meta.dirname, 'unseen-cases.jsonl'),
+        'utf8',
+      )
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+        .slice((author - 1) * UNSEEN_PER_AUTHOR, author * UNSEEN_PER_AUTHOR)
+      const found = (label: UnseenCase['label']): number => {
+        const all = unseen.filter((each) => each.label === label)
+        return all.filter(({ tool }) => isSuspicious(tool)).length / all.length
+      }
+      expect(found('attack')).toBeGreaterThanOrEqual(least)
+      expect(found('harmless')).toBeLessThanOrEqual(most)
+    },
+  )
 
   it('are not reported where there are none', () => {
     const harmless = cases.filter(({ category }) => category === 'harmless')

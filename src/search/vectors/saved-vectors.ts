@@ -79,6 +79,11 @@ export function unpackVectors(
   return vectors
 }
 
+/** How many vectors the output of `packVectors` has. Throws `config-invalid` for other bytes. */
+export function countVectors(bytes: Uint8Array): number {
+  return readHeader(bytes).header.count
+}
+
 function readHeader(bytes: Uint8Array): { header: Header; start: number } {
   try {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,3 +1,4 @@
+import { indexRecipe, indexStateOf } from '../saved-index.ts'
 import type { Searcher, SearchIndex } from '../searcher.ts'
 import type { CheckedEmbedder } from './embedder.ts'
 import { ListingVectors } from './listing-vectors.ts'
@@ -24,9 +25,10 @@ export interface VectorSearcher extends Searcher {
   exportIndex(): Uint8Array | undefined
   /**
    * Lets the next index that is opened start from the output of `exportIndex`. Sources that have changed since are indexed
-   * as usual; bytes of another release or embedder, damaged ones and those that were cut short are ignored.
+   * as usual. Returns 'ready'; bytes of another release or embedder ('outdated'), and damaged ones and those that were cut
+   * short ('damaged') are ignored.
    */
-  importIndex(bytes: Uint8Array): void
+  importIndex(bytes: Uint8Array): 'ready' | 'outdated' | 'damaged'
   /** Calls the listener whenever listings were embedded, not imported. Returns a function that removes it. */
   onEmbedded(listener: () => void): () => void
 }
@@ -82,7 +84,9 @@ export function vectorSearcher(
       return isSavable(index) ? index.pack() : undefined
     },
     importIndex(bytes) {
-      savedIndex = bytes
+      const state = indexStateOf(bytes, indexRecipe(embedder.name, embedder.dimensions))
+      if (state === 'ready') savedIndex = bytes
+      return state
     },
     exportVectors() {
       const held = new Map<TextKey, SavedVector>()

@@ -60,6 +60,31 @@ redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'n', number, 't', ARGV[
 return number
 `)
 
+/**
+ * Notes until when a replica is alive, by the clock of Redis, and forgets those whose time is over. A stream that never
+ * had a message gets one, so that its readers notice when Redis loses everything; whoever comes first writes it.
+ */
+const NOTE_ALIVE = script(`
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
+local isNew
+if tonumber(ARGV[2]) > 0 then
+  isNew = redis.call('ZADD', KEYS[3], now + ARGV[2], ARGV[1])
+else
+  isNew = 1 - redis.call('ZREM', KEYS[3], ARGV[1])
+end
+if redis.call('EXISTS', KEYS[2]) == 0 then
+  redis.call('XADD', KEYS[1], '*', 'n', redis.call('INCR', KEYS[2]), 't', 'begun', 'b', 'null')
+end
+return 1 - isNew
+`)
+
+const ALIVE = script(`
+local time = redis.call('TIME')
+return redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. (time[1] * 1000 + math.floor(time[2] / 1000)), '+inf')
+`)
+
 class RedisAnnouncements implements Announcements {
   readonly #link: RedisLink
   readonly #stream: string
@@ -79,7 +104,7 @@ class RedisAnnouncements implements Announcements {
   }
 
   async publish(topic: string, body: JsonValue): Promise<void> {
-    if (this.#isClosed) throw new ToolcribError('store-unavailable', 'the announcements are closed')
+    this.#checkOpen()
     const text = encodeAnnouncement(body)
     await this.#link.run(PUBLISH, [this.#stream, `${this.#stream}:count`], topic, text, this.#maxKept)
   }
@@ -98,10 +123,26 @@ class RedisAnnouncements implements Announcements {
     }
   }
 
+  async noteAlive(replica: string, ttlMs: number): Promise<boolean> {
+    this.#checkOpen()
+    const keys = [this.#stream, `${this.#stream}:count`, `${this.#stream}:alive`]
+    return (await this.#link.run(NOTE_ALIVE, keys, replica, Math.ceil(ttlMs))) === 1
+  }
+
+  async alive(): Promise<readonly string[]> {
+    this.#checkOpen()
+    const replicas = await this.#link.run(ALIVE, [`${this.#stream}:alive`])
+    return Array.isArray(replicas) ? replicas.map(String) : []
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     for (const reader of this.#readers) reader.stop()
     this.#link.close()
+  }
+
+  #checkOpen(): void {
+    if (this.#isClosed) throw new ToolcribError('store-unavailable', 'the announcements are closed')
   }
 }
 

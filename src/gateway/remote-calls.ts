@@ -1,0 +1,254 @@
+import type { Schedule } from 'toolcrib/mcp'
+import type { AskLimits, Json } from './client-line.ts'
+import type { ModernRequest } from './pending-call.ts'
+import type { ReplicaLink, ReplicaVoice } from './replica-voice.ts'
+import { RpcError } from './rpc-error.ts'
+import { isJson } from './upstream.ts'
+
+/** Continues calls that are parked here. */
+export interface ParkedWork {
+  /** Continues a call that is parked here; undefined when it is not. */
+  resume(call: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined
+}
+
+/** How long a replica that holds a call may take to say that it is there, and how often it says so. */
+const SILENCE_MS = 15_000
+const FIRST_WORD_MS = 3_000
+const ALIVE_MS = 5_000
+/** How long a request waits until the others can be reached, and for a replica that is alive and says nothing. */
+const REACH_MS = 20_000
+const RETRY_MS = 500
+/** How long after Redis was away a replica may not be noted as alive yet. */
+const NOTED_AGAIN_MS = 10_000
+/** Requests of other replicas that are remembered: one may arrive twice. */
+const MAX_SEEN = 1_000
+const UNREACHABLE = -32_000
+const INVALID_PARAMS = -32_602
+
+/** A request that this replica passed on, and whose outcome it waits for. */
+interface Awaited {
+  readonly request: ModernRequest
+  heard(): void
+  settle(outcome: Json): void
+}
+
+/** The replica that holds a call did not say anything, though it may be there: the call goes on, and so does its state. */
+export class UnreachableReplica extends RpcError {
+  constructor() {
+    super(UNREACHABLE, 'the replica that holds this call cannot be reached; try again', {
+      retryAfterMs: 1_000,
+    })
+  }
+}
+
+/** Calls that one replica holds and another has the client of. */
+export class RemoteCalls {
+  readonly #link: ReplicaLink
+  readonly #schedule: Schedule
+  readonly #voice: ReplicaVoice
+  readonly #work: ParkedWork
+  readonly #awaited = new Map<string, Awaited>()
+  readonly #served = new Map<string, AbortController>()
+  readonly #seen = new Set<string>()
+  #isClosed = false
+
+  constructor(link: ReplicaLink, voice: ReplicaVoice, work: ParkedWork) {
+    this.#link = link
+    this.#schedule = link.schedule
+    this.#voice = voice
+    this.#work = work
+  }
+
+  /** Has the replica that holds a parked call continue it, and returns what came of it. */
+  async resume(
+    { holder, call }: { readonly holder: string; readonly call: string },
+    boundTo: string,
+    request: ModernRequest,
+  ): Promise<Json> {
+    const reply = this.#link.newId()
+    const { meta, envelope, inputResponses, signal } = request
+    const { outcome, watch } = this.#outcomeOf(reply, holder, request)
+    const abandon = () => void this.#voice.sayOrKeep('abandon', { to: holder, reply })
+    signal.addEventListener('abort', abandon, { once: true })
+    try {
+      const tries = await this.#sayUntil(signal, 'resume', {
+        ...{ to: holder, reply, from: this.#voice.id, call, boundTo },
+        ...{ meta, envelope, inputResponses },
+      })
+      watch(tries > 1)
+      const { result, error } = await outcome
+      if (isJson(result)) return result
+      if (error instanceof RpcError) throw error
+      const { code, message, data } = isJson(error) ? error : {}
+      throw new RpcError(Number(code ?? UNREACHABLE), String(message), data)
+    } finally {
+      signal.removeEventListener('abort', abandon)
+      this.#awaited.get(reply)?.settle({})
+    }
+  }
+
+  /** Takes what another replica said about a call. */
+  async hear(topic: string, message: Json): Promise<void> {
+    const reply = String(message.reply)
+    if (topic === 'resume') await this.#serve(message)
+    if (topic === 'abandon') this.#served.get(reply)?.abort(new Error('the client cancelled'))
+    const awaited = this.#awaited.get(reply)
+    if (topic === 'alive') awaited?.heard()
+    if (topic === 'notice' && isJson(message.params))
+      awaited?.request.notify(String(message.method), message.params)
+    if (topic === 'resumed') awaited?.settle(message)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const { settle } of this.#awaited.values()) settle({ error: { message: 'the gateway is stopping' } })
+    for (const abort of this.#served.values()) abort.abort(new Error('the gateway is stopping'))
+  }
+
+  /** Says something as soon as the others can be reached, and returns how often it tried. Throws when it takes too long. */
+  async #sayUntil(signal: AbortSignal, topic: string, message: Json): Promise<number> {
+    for (let tries = 1; tries <= REACH_MS / RETRY_MS && !signal.aborted && !this.#isClosed; tries++) {
+      if (await this.#voice.say(topic, message)) return tries
+      await new Promise<void>((resolve) => void this.#schedule(RETRY_MS, resolve))
+    }
+    throw new UnreachableReplica()
+  }
+
+  /** Resolves with an outcome, also when the other replica is gone, or says nothing once `watch` was called. */
+  #outcomeOf(reply: string, holder: string, request: ModernRequest) {
+    let stop = () => {}
+    let settle: (outcome: Json) => void = () => {}
+    const outcome = new Promise<Json>((resolve) => {
+      settle = (settled) => {
+        stop()
+        this.#awaited.delete(reply)
+        resolve(settled)
+      }
+    })
+    const wait = (silence: Silence) => {
+      stop()
+      stop = this.#schedule(silence.nextMs, async () => {
+        const error = silence.verdict(await this.#isAlive(holder))
+        if (!this.#awaited.has(reply)) return
+        if (error) settle({ error })
+        else wait(silence)
+      })
+    }
+    // Whoever does not answer at all has no such call, or is gone, and its calls with it.
+    const invalid = new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
+    const watch = (wasAway: boolean) =>
+      wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS, wasAway }, invalid))
+    const gone = new RpcError(UNREACHABLE, 'the replica that ran this call is gone')
+    const { askTimeoutMs: mostMs } = this.#link
+    const heard = () => wait(new Silence({ nextMs: SILENCE_MS, mostMs, wasAway: false }, gone))
+    this.#awaited.set(reply, { request, settle, heard })
+    return { outcome, watch }
+  }
+
+  /** Whether a replica is alive; undefined while nobody can say. */
+  async #isAlive(replica: string): Promise<boolean | undefined> {
+    try {
+      return (await this.#link.announcements.alive()).includes(replica)
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Continues a call for another replica, whose client sent the answer. */
+  async #serve(message: Json): Promise<void> {
+    const { from: to } = message
+    const reply = String(message.reply)
+    if (this.#seen.has(reply)) return
+    this.#seen.add(reply)
+    if (this.#seen.size > MAX_SEEN) this.#seen.delete(this.#seen.values().next().value ?? '')
+    const abort = new AbortController()
+    const request = new RemoteRequest(
+      message,
+      abort.signal,
+      (method, params) => void this.#voice.say('notice', { to, reply, method, params }),
+    )
+    const working = this.#work.resume(String(message.call), String(message.boundTo), request)
+    if (!working) {
+      const error = { code: INVALID_PARAMS, message: 'Invalid or expired requestState' }
+      await this.#voice.sayOrKeep('resumed', { to, reply, error })
+      return
+    }
+    this.#served.set(reply, abort)
+    let stop = () => {}
+    const sayAlive = () => {
+      void this.#voice.say('alive', { to, reply })
+      stop = this.#schedule(ALIVE_MS, sayAlive)
+    }
+    sayAlive()
+    const outcome = await working.then(
+      (result) => ({ result }),
+      (thrown: unknown) => {
+        const { code, message: text, data } = RpcError.from(thrown)
+        return { error: { code, message: text, data } }
+      },
+    )
+    stop()
+    this.#served.delete(reply)
+    await this.#voice.sayOrKeep('resumed', { to, reply, ...outcome })
+  }
+}
+
+/** A replica that has said nothing for a while. */
+class Silence {
+  readonly nextMs: number
+  readonly #mostMs: number
+  readonly #gone: RpcError
+  #passedMs = 0
+  #excusedMs: number
+
+  constructor(
+    {
+      nextMs,
+      mostMs,
+      wasAway,
+    }: { readonly nextMs: number; readonly mostMs: number; readonly wasAway: boolean },
+    gone: RpcError,
+  ) {
+    this.nextMs = nextMs
+    this.#mostMs = mostMs
+    this.#gone = gone
+    this.#excusedMs = wasAway ? NOTED_AGAIN_MS : 0
+  }
+
+  /** Why nobody should wait any longer; undefined as long as it is worth it. */
+  verdict(isAlive: boolean | undefined): RpcError | undefined {
+    this.#passedMs += this.nextMs
+    this.#excusedMs = isAlive === undefined ? NOTED_AGAIN_MS : this.#excusedMs - this.nextMs
+    if (isAlive === false && this.#excusedMs <= 0) return this.#gone
+    return this.#passedMs < this.#mostMs ? undefined : new UnreachableReplica()
+  }
+}
+
+/** A request that came to another replica. */
+class RemoteRequest implements ModernRequest {
+  readonly signal: AbortSignal
+  readonly meta: Json
+  readonly envelope: Json
+  readonly inputResponses: Json
+  readonly requestState = undefined
+  readonly #notify: (method: string, params: Json) => void
+
+  constructor(message: Json, signal: AbortSignal, notify: (method: string, params: Json) => void) {
+    const { meta, envelope, inputResponses } = message
+    this.signal = signal
+    this.meta = isJson(meta) ? meta : {}
+    this.envelope = isJson(envelope) ? envelope : {}
+    this.inputResponses = isJson(inputResponses) ? inputResponses : {}
+    this.#notify = notify
+  }
+
+  notify(method: string, params: Json): void {
+    this.#notify(method, params)
+  }
+
+  ask(method: string, _params: Json | undefined, _limits: AskLimits): Promise<Json> {
+    return Promise.reject(new RpcError(-32_603, `modern clients are not sent ${method}`))
+  }
+
+  async flushed(): Promise<void> {}
+}

@@ -1,0 +1,148 @@
+import type { Schedule } from 'toolcrib/mcp'
+import { type Announcements, type JsonValue, MAX_ANNOUNCEMENT_CHARS, type Store } from 'toolcrib/stores'
+import type { Json } from './client-line.ts'
+import { isJson } from './upstream.ts'
+
+/** What a replica speaks to the others with. */
+export interface ReplicaLink {
+  readonly announcements: Announcements
+  readonly store: Store | undefined
+  readonly schedule: Schedule
+  readonly newId: () => string
+  readonly warn: (warning: string) => void
+  /** How long clients may take to answer: what they said is worth as much time. */
+  readonly askTimeoutMs: number
+}
+
+/** A message that is too long for an announcement is kept in the store for so long. */
+const STORED_MS = 60_000
+/** How often a message that could not be said is tried again. */
+const RETRY_MS = 500
+/** How much may wait to be said, of everybody and of one session. */
+const MAX_WAITING = 1_000
+const MAX_WAITING_CHARS = 32_000_000
+const MAX_WAITING_OF_ONE = 100
+
+interface Waiting {
+  readonly topic: string
+  readonly text: string
+  readonly about: string
+  readonly stopTimer: () => void
+}
+
+/** Says things to the other replicas, now or, while they cannot be reached, later. */
+export class ReplicaVoice {
+  /** Names this replica to the others. */
+  readonly id: string
+  readonly #link: ReplicaLink
+  /** What could not be said yet, in its order. */
+  readonly #waiting = new Set<Waiting>()
+  #waitingChars = 0
+  #stopRetrying = () => {}
+  #isClosed = false
+
+  constructor(link: ReplicaLink) {
+    this.#link = link
+    this.id = link.newId()
+  }
+
+  /** Returns false, and warns, when the message could not be said. */
+  async say(topic: string, message: Json): Promise<boolean> {
+    return this.#try(topic, this.#textOf(message), true)
+  }
+
+  /**
+   * Says a message that must not be lost. While the others cannot be reached it waits, after those that wait already, for
+   * as long as a client may take to answer. It may be said twice. Returns false when too many messages wait.
+   */
+  async sayOrKeep(topic: string, message: Json): Promise<boolean> {
+    const text = this.#textOf(message)
+    if (this.#waiting.size === 0 && (await this.#try(topic, text, true))) return true
+    return this.#keep(topic, text, String(message.session ?? ''))
+  }
+
+  /** The message itself, wherever it is kept; undefined when it is for another replica. */
+  async whole(message: Json): Promise<Json | undefined> {
+    const { kept, to, by } = message
+    if (by === this.id || (to !== undefined && to !== this.id)) return undefined
+    if (typeof kept !== 'string') return message
+    try {
+      const text = await this.#link.store?.get(kept)
+      const whole: unknown = typeof text === 'string' ? JSON.parse(text) : undefined
+      return isJson(whole) ? whole : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** Tries once more what could not be said, and forgets it. */
+  close(): void {
+    this.#isClosed = true
+    this.#stopRetrying()
+    for (const waiting of [...this.#waiting]) {
+      this.#drop(waiting)
+      void this.#try(waiting.topic, waiting.text, false)
+    }
+  }
+
+  #textOf(message: Json): string {
+    // What came from clients and servers arrived as JSON.
+    return JSON.stringify({ ...message, by: this.id })
+  }
+
+  async #try(topic: string, text: string, isWarned: boolean): Promise<boolean> {
+    try {
+      await this.#publish(topic, text)
+      return true
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : 'the other replicas cannot be reached'
+      if (isWarned) this.#link.warn(reason)
+      return false
+    }
+  }
+
+  async #publish(topic: string, text: string): Promise<void> {
+    const { announcements, store, newId } = this.#link
+    const message = JSON.parse(text) as { readonly [key: string]: JsonValue }
+    if (text.length <= MAX_ANNOUNCEMENT_CHARS) return announcements.publish(topic, message)
+    const key = `announcement:${newId()}`
+    await store?.set(key, text, { ttlMs: STORED_MS })
+    const { to } = message
+    await announcements.publish(topic, { kept: key, by: this.id, ...(to === undefined ? {} : { to }) })
+  }
+
+  #keep(topic: string, text: string, about: string): boolean {
+    const ofOne = [...this.#waiting].filter((waiting) => waiting.about === about).length
+    const isFull =
+      this.#isClosed ||
+      this.#waiting.size >= MAX_WAITING ||
+      this.#waitingChars + text.length > MAX_WAITING_CHARS ||
+      (about !== '' && ofOne >= MAX_WAITING_OF_ONE)
+    if (isFull) return false
+    const stopTimer = this.#link.schedule(this.#link.askTimeoutMs, () => this.#drop(waiting))
+    const waiting: Waiting = { topic, text, about, stopTimer }
+    this.#waiting.add(waiting)
+    this.#waitingChars += text.length
+    if (this.#waiting.size === 1) this.#retryLater()
+    return true
+  }
+
+  #drop(waiting: Waiting): void {
+    if (!this.#waiting.delete(waiting)) return
+    waiting.stopTimer()
+    this.#waitingChars -= waiting.text.length
+  }
+
+  #retryLater(): void {
+    this.#stopRetrying()
+    if (!this.#isClosed) this.#stopRetrying = this.#link.schedule(RETRY_MS, () => void this.#retry())
+  }
+
+  /** Says what waits, in its order, until something cannot be said. */
+  async #retry(): Promise<void> {
+    for (const waiting of this.#waiting) {
+      if (!(await this.#try(waiting.topic, waiting.text, false))) return this.#retryLater()
+      this.#drop(waiting)
+    }
+  }
+}
