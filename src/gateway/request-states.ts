@@ -38,7 +38,9 @@ export class RequestStates {
   async seal(content: Json, boundTo: string): Promise<string> {
     const text = JSON.stringify({ content, until: this.#now() + this.#ttlMs })
     const sealed = Buffer.from(text).toString('base64url')
-    return `${sealed}.${sign(sealed, boundTo, await this.#current())}`
+    // The store may have lost the key, and have that of another replica now.
+    this.#key = this.#load()
+    return `${sealed}.${sign(sealed, boundTo, await this.#key)}`
   }
 
   /** Seals without a time limit; equal for equal contents. */
@@ -47,11 +49,20 @@ export class RequestStates {
     return `${sealed}.${sign(sealed, boundTo, await this.#current())}`
   }
 
+  /** Whether the last attempt to read the key of the store succeeded: without it, what others sealed does not open. */
+  get isSure(): boolean {
+    return this.#isRead || !this.#store
+  }
+
   /** The content, or undefined when it is not what was sealed for this. */
   async open(state: string, boundTo: string): Promise<Json | undefined> {
     const [sealed = '', signature = ''] = state.split('.')
-    const keys = [await this.#current(), this.#fresh, ...this.#known]
-    if (!keys.some((key) => isSigned(sealed, signature, boundTo, key))) return undefined
+    const isOurs = async (key: Promise<string>) =>
+      [await key, this.#fresh, ...this.#known].some((each) => isSigned(sealed, signature, boundTo, each))
+    if (!(await isOurs(this.#key))) {
+      this.#key = this.#load()
+      if (!(await isOurs(this.#key))) return undefined
+    }
     const opened: unknown = JSON.parse(Buffer.from(sealed, 'base64url').toString())
     const { content, until = Number.POSITIVE_INFINITY } = isJson(opened) ? opened : {}
     return isJson(content) && Number(until) >= this.#now() ? content : undefined
