@@ -30,16 +30,13 @@ export class RequestStates {
     this.#now = now
     this.#key = this.#load()
     // While the store was away, each replica may have made a key of its own.
-    store?.onBack(() => {
-      this.#key = this.#load()
-    })
+    store?.onBack(() => this.refresh())
   }
 
   async seal(content: Json, boundTo: string): Promise<string> {
     const text = JSON.stringify({ content, until: this.#now() + this.#ttlMs })
     const sealed = Buffer.from(text).toString('base64url')
-    // The store may have lost the key, and have that of another replica now.
-    this.#key = this.#load()
+    this.refresh()
     return `${sealed}.${sign(sealed, boundTo, await this.#key)}`
   }
 
@@ -47,6 +44,11 @@ export class RequestStates {
   async sealForever(content: Json, boundTo: string): Promise<string> {
     const sealed = Buffer.from(JSON.stringify({ content })).toString('base64url')
     return `${sealed}.${sign(sealed, boundTo, await this.#current())}`
+  }
+
+  /** Reads the key again: the store may have lost it, and have that of another replica now. */
+  refresh(): void {
+    this.#key = this.#load()
   }
 
   /** Whether the last attempt to read the key of the store succeeded: without it, what others sealed does not open. */
@@ -60,7 +62,7 @@ export class RequestStates {
     const isOurs = async (key: Promise<string>) =>
       [await key, this.#fresh, ...this.#known].some((each) => isSigned(sealed, signature, boundTo, each))
     if (!(await isOurs(this.#key))) {
-      this.#key = this.#load()
+      this.refresh()
       if (!(await isOurs(this.#key))) return undefined
     }
     const opened: unknown = JSON.parse(Buffer.from(sealed, 'base64url').toString())
