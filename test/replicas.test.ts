@@ -212,6 +212,23 @@ describe('two replicas', () => {
         return openGateway({}, { store: counting, announcements: own, schedule })
       }),
     )
+    // Both are noted as alive, and answer questions.
+    const watching = announcements()
+    onTestFinished(() => watching.close())
+    const answering = new Set<unknown>()
+    watching.subscribe({
+      announced: ({ topic, body }) => {
+        if (topic === 'sessions-found') answering.add((body as { by?: unknown }).by)
+      },
+      missed: () => {},
+    })
+    await vi.waitUntil(
+      async () => {
+        await watching.publish('session-wanted', { session: 'probe', by: 'probe' })
+        return answering.size === 2 && (await watching.alive()).length === 2
+      },
+      { timeout: 10_000 },
+    )
     const headers = {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',

@@ -135,6 +135,13 @@ export function summary(outcome: Outcome): string {
   return `${outcome.replica.name} ${outcome.status} ${text.slice(0, 100)}`
 }
 
+/** Whether nothing has happened, and the same request may be sent again. */
+function isToldToRetry(outcome: Outcome): boolean {
+  if (outcome.kind === 'cut') return false
+  const { error } = outcome.message as { error?: { data?: { retryAfterMs?: number } } }
+  return error?.data?.retryAfterMs !== undefined
+}
+
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'sim', version: '1' },
@@ -205,6 +212,10 @@ export class SimClient {
       const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...name }
       const body = { jsonrpc: '2.0', id, method, params: { ...params, ...more, _meta: META } }
       const outcome = await this.#network.post(this.who, this.#path, { body, headers })
+      if (isToldToRetry(outcome)) {
+        await this.#world.sleep(1_000)
+        continue
+      }
       const result = outcome.kind === 'answered' ? (outcome.message.result as Json | undefined) : undefined
       if (result?.resultType !== 'input_required') return outcome
       const asked = Object.entries((result.inputRequests ?? {}) as Record<string, { params?: unknown }>)

@@ -44,6 +44,7 @@ export class GatewayServices {
   readonly streams: EventStreams
   readonly requests: ClientRequests
   readonly modernCalls: ModernCalls
+  readonly states: RequestStates
   readonly connections: PrivateConnections
   readonly traffic: Traffic
   readonly tools: ToolList
@@ -92,6 +93,7 @@ export class GatewayServices {
     const strangers = new Strangers(servers, this.limits)
     this.tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
     const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
+    this.states = states
     const tasks = new Tasks(states, upstream)
     this.requests = new ClientRequests(
       this.tools,

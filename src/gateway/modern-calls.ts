@@ -148,6 +148,10 @@ export class ModernCalls {
   }> {
     if (state === undefined) return {}
     const content = typeof state === 'string' ? await this.#states.open(state, boundTo) : undefined
+    if (!content && !this.#states.isSure)
+      throw new RpcError(OVERLOADED, 'the requestState cannot be checked now; try again', {
+        retryAfterMs: 1_000,
+      })
     if (!content) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
     if (typeof content.requestState === 'string') return { requestState: content.requestState }
     if (typeof content.parked !== 'string') return {}

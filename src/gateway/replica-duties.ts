@@ -62,6 +62,7 @@ export class ReplicaDuties implements ReplicaWork {
 
   /** Whatever was said: lists and files are read again. The store may have lost more than announcements. */
   missed(): void {
+    this.#services.states.refresh()
     void this.#services.relayTarget?.rewrite().catch((error) => this.#services.warn(String(error)))
     const { servers } = this.#services.options
     for (const { server } of servers.status()) this.#refresh(server)

@@ -30,15 +30,14 @@ export class RequestStates {
     this.#now = now
     this.#key = this.#load()
     // While the store was away, each replica may have made a key of its own.
-    store?.onBack(() => {
-      this.#key = this.#load()
-    })
+    store?.onBack(() => this.refresh())
   }
 
   async seal(content: Json, boundTo: string): Promise<string> {
     const text = JSON.stringify({ content, until: this.#now() + this.#ttlMs })
     const sealed = Buffer.from(text).toString('base64url')
-    return `${sealed}.${sign(sealed, boundTo, await this.#current())}`
+    this.refresh()
+    return `${sealed}.${sign(sealed, boundTo, await this.#key)}`
   }
 
   /** Seals without a time limit; equal for equal contents. */
@@ -47,11 +46,25 @@ export class RequestStates {
     return `${sealed}.${sign(sealed, boundTo, await this.#current())}`
   }
 
+  /** Reads the key again: the store may have lost it, and have that of another replica now. */
+  refresh(): void {
+    this.#key = this.#load()
+  }
+
+  /** Whether the last attempt to read the key of the store succeeded: without it, what others sealed does not open. */
+  get isSure(): boolean {
+    return this.#isRead || !this.#store
+  }
+
   /** The content, or undefined when it is not what was sealed for this. */
   async open(state: string, boundTo: string): Promise<Json | undefined> {
     const [sealed = '', signature = ''] = state.split('.')
-    const keys = [await this.#current(), this.#fresh, ...this.#known]
-    if (!keys.some((key) => isSigned(sealed, signature, boundTo, key))) return undefined
+    const isOurs = async (key: Promise<string>) =>
+      [await key, this.#fresh, ...this.#known].some((each) => isSigned(sealed, signature, boundTo, each))
+    if (!(await isOurs(this.#key))) {
+      this.refresh()
+      if (!(await isOurs(this.#key))) return undefined
+    }
     const opened: unknown = JSON.parse(Buffer.from(sealed, 'base64url').toString())
     const { content, until = Number.POSITIVE_INFINITY } = isJson(opened) ? opened : {}
     return isJson(content) && Number(until) >= this.#now() ? content : undefined
