@@ -115,8 +115,7 @@ describe('toolcrib eval', () => {
       '5': expect.closeTo(2 / 3, 3),
       '10': expect.closeTo(2 / 3, 3),
     })
-    for (const key of ['ndcg10', 'p50Micros', 'p95Micros', 'indexMs'])
-      expect(report[key]).toBeGreaterThan(0)
+    for (const key of ['ndcg10', 'p50Micros', 'p95Micros', 'indexMs']) expect(report[key]).toBeGreaterThan(0)
     // An index of three tools may be smaller than what a heap varies by.
     expect(report.indexBytes).toEqual(expect.any(Number))
   })
