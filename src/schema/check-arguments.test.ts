@@ -327,6 +327,14 @@ describe('both drafts', () => {
     ).toBe(false)
   })
 
+  test('a schema that allows no value says so of the whole', () => {
+    expect(checkOutput(new CompiledSchema(false), [])).toEqual({
+      kind: 'invalid',
+      error: 'structured content: the schema allows no value',
+    })
+    expect(accepted(object({}, { additionalProperties: false }), { '': 1 })).toBe('"": unknown property')
+  })
+
   test('boolean schemas', () => {
     expect(check(true, { a: 1 }).ok).toBe(true)
     expect(check(false, {}).ok).toBe(false)

@@ -68,6 +68,7 @@ function flatten(faults: readonly Fault[]): Fault[] {
 function describe(fault: ChosenFault, mask: Mask, root: string): string {
   const { keyword, node, path, given } = fault
   if (keyword === 'required' && isRecord(given)) return missing(path, node, given)
+  if (path.length === 0 && keyword === 'false') return `${root}: the schema allows no value`
   if (keyword === 'false') return unknownProperty(path, node)
   const expected = expectation(fault) ?? 'something else'
   return `${path.length === 0 ? root : showPath(path)}: expected ${expected}, got ${show(given, mask)}`
@@ -178,7 +179,7 @@ function unknownProperty(path: readonly string[], node: unknown): string {
 }
 
 function showPath(path: readonly string[]): string {
-  return path.join('.')
+  return path.join('.') || '""'
 }
 
 /** More than fit on a line. */
