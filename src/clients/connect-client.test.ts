@@ -98,6 +98,13 @@ async function known() {
   return (await ServersFile.open(target)).servers()
 }
 
+/** The servers of Cursor alone. */
+async function cursorServers() {
+  const target = join(root, 'cursor.toml')
+  await importServers({ ...place(), clients: ['cursor'], target, isDry: false })
+  return (await ServersFile.open(target)).servers()
+}
+
 describe('connecting a client', () => {
   it.each(Object.keys(CLIENT_FORMATS))(
     'puts one entry in place of the servers of %s, and everything back',
@@ -215,6 +222,25 @@ describe('connecting a client', () => {
       mcpServers: { files: { command: 'npx', args: ['-y', 'files'] } },
       theme: 2,
     })
+  })
+
+  it('keeps a config on one line that a program wrote so, and shows the change in lines', async () => {
+    const files = { command: 'npx', args: ['-y', 'files'] }
+    const whole = (mcpServers: object) => `${JSON.stringify({ theme: 'dark', mcpServers, projects: {} })}\n`
+    const path = await prepare('claude-code', whole({ files, new: { command: 'x' } }))
+    await prepare('cursor', whole({ files }))
+    const change = await planConnect('claude-code', { ...place(), door: STDIO, known: await cursorServers() })
+    const lines = change.diff.map(({ kind, text }) => `${kind}${text}`)
+    expect(lines).toContain('-    "files": {')
+    expect(lines).toContain('+    "toolcrib": {')
+    await applyConnect(change, place())
+    const text = await readFile(path, 'utf8')
+    expect(text.split('\n')).toHaveLength(2)
+    expect(Object.keys(JSON.parse(text).mcpServers)).toEqual(['new', 'toolcrib'])
+    await writeFile(path, text.replace('dark', 'light'))
+    const back = await planDisconnect('claude-code', place())
+    if (back) await applyDisconnect(back, place())
+    expect(await readFile(path, 'utf8')).toBe(whole({ new: { command: 'x' }, files }).replace('dark', 'light'))
   })
 
   it('creates a config for a client that has none, and removes it again', async () => {

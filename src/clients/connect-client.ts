@@ -8,6 +8,7 @@ import { maskSecrets } from '../secrets/mask.ts'
 import { ENTRY_NAME, type GatewayDoor } from './client-entries.ts'
 import { type ClientPlace, PLACE_RULES } from './client-files.ts'
 import { findClient, readClient } from './connectable-clients.ts'
+import { laidOut } from './json-text.ts'
 import { type DiffLine, diffLines } from './line-diff.ts'
 import { sameServer } from './plan-import.ts'
 import type { ImportedServer } from './read-servers.ts'
@@ -168,7 +169,7 @@ function toChange(
     Partial<Pick<ClientChange, 'isExact' | 'namesakes'>>,
 ): ClientChange {
   const mask = (text: string) => maskSecrets(text, () => '•••')
-  const diff = diffLines(change.before ?? '', change.after ?? '')
+  const diff = diffLines(laidOut(change.before ?? ''), laidOut(change.after ?? ''))
   return {
     isExact: false,
     namesakes: [],

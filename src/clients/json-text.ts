@@ -9,7 +9,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser'
-import { checked, invalid, type TextFormat } from './text-format.ts'
+import { checked, invalid, type TextFormat, withValue } from './text-format.ts'
 
 /** JSON with comments and trailing commas. */
 export const JSON_WITH_COMMENTS: TextFormat = {
@@ -18,9 +18,32 @@ export const JSON_WITH_COMMENTS: TextFormat = {
   set: (text, path, value) => {
     const [mark, rest] = /^\uFEFF/.test(text) ? [text[0], text.slice(1)] : ['', text]
     const body = rest.trim() === '' ? '{}' : rest
-    const changed = mark + (value === undefined ? removeFromJson(body, path) : setInJson(body, path, value))
-    return checked(JSON_WITH_COMMENTS, { text, changed, path, value })
+    const data = minifiedData(body)
+    const end = body.slice(body.trimEnd().length)
+    const changed = data ? JSON.stringify(withValue(data, path, value)) + end : edited(body, path, value)
+    return checked(JSON_WITH_COMMENTS, { text, changed: mark + changed, path, value })
   },
+}
+
+function edited(text: string, path: readonly string[], value: unknown): string {
+  return value === undefined ? removeFromJson(text, path) : setInJson(text, path, value)
+}
+
+/** The text as people read it: what a program wrote on one line is laid out, everything else stays as it is. */
+export function laidOut(text: string): string {
+  const data = minifiedData(text)
+  return data === undefined ? text : JSON.stringify(data, null, 2)
+}
+
+/** What a program wrote on one line, without a blank; undefined for every other text. */
+function minifiedData(text: string): object | undefined {
+  if (!/^\{"[^\n]*\}\s*$/.test(text)) return undefined
+  try {
+    const data: object = JSON.parse(text)
+    return JSON.stringify(data) === text.trimEnd() ? data : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function setInJson(text: string, path: readonly string[], value: unknown): string {

@@ -43,12 +43,14 @@ export function checked(
   throw invalid(`${change.path.join('.')} is written in a way that cannot be changed automatically; ${step}`)
 }
 
-function withValue(data: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+/** A copy of the data with a value at a path of keys; undefined removes it. */
+export function withValue(data: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
   if (key === undefined) return value
   const record = isRecord(data) ? data : {}
   const inner = withValue(Object.hasOwn(record, key) ? record[key] : undefined, rest, value)
+  if (inner !== undefined) return { ...record, [key]: inner }
   const { [key]: _, ...others } = record
-  return inner === undefined ? others : { ...others, [key]: inner }
+  return others
 }
 
 /** Without prototypes and the order of keys; a table without entries counts as none. */
