@@ -62,8 +62,8 @@ describe('toolcrib without a command', () => {
     expect(stdout).toMatch(
       /1 of 3 servers ready: 1 tool, \d+ tokens per turn; through the gateway 1 tool, \d+ tokens\n/,
     )
-    expect(stdout).toContain('✗ keyed RAIN_KEY has no value; set RAIN_KEY')
-    expect(stdout).toContain('✗ broken command "no-such-program" not found; install no-such-program')
+    expect(stdout).toMatch(/✗ keyed +RAIN_KEY has no value; set RAIN_KEY\n/)
+    expect(stdout).toMatch(/✗ broken +command "no-such-program" not found; install no-such-program/)
     expect(stdout).toContain('connected Cursor, Windsurf; restart them')
     expect(stdout).toContain('undo with "toolcrib disconnect cursor windsurf"')
     expect(status).toBe(0)
@@ -103,6 +103,30 @@ describe('toolcrib without a command', () => {
     expect(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).toBe(cursor)
   })
 
+  it('asks for what a server says it lacks, and passes it on to the server', async () => {
+    const wants = `if (!process.env.RAIN_TOKEN) { console.error('Error: RAIN_TOKEN is required'); process.exit(1) }`
+    writeFileSync(path('wants.mjs'), `${wants}\nprocess.argv.splice(1, 1)\nawait import(process.argv[1])\n`)
+    const { command, args } = server()
+    put(path('home', '.cursor', 'mcp.json'), {
+      mcpServers: { wanting: { command, args: [path('wants.mjs'), ...args] } },
+    })
+    const asked: string[] = []
+    class Answers extends DefaultAnswers {
+      override async secret(message: string): Promise<string> {
+        asked.push(message)
+        return 'the-value-of-the-token'
+      }
+    }
+    const env = environment()
+    const { terminal, stdout } = fakeTerminal({ env, cwd: path() })
+    expect(await runSetup(terminal, { yes: true }, new Answers())).toBe(0)
+    expect(asked).toEqual(['RAIN_TOKEN, which wanting asks for (empty: skip it)'])
+    expect(stdout()).toContain('1 of 2 servers ready')
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+    expect(readFileSync(config(), 'utf8')).toContain('[server.wanting.env]\nRAIN_TOKEN = "${RAIN_TOKEN}"')
+    expect(withSavedVariables(env).RAIN_TOKEN).toBe('the-value-of-the-token')
+  })
+
   it('connects clients to a gateway that knows the saved values, whatever the environment of the client', async () => {
     class Answers extends DefaultAnswers {
       override async secret(): Promise<string> {
@@ -120,6 +144,15 @@ describe('toolcrib without a command', () => {
     const called = await client.callTool({ name: 'keyed__get_rain', arguments: { city: 'Oslo' } })
     expect(called.content).toEqual([{ type: 'text', text: 'get_rain ran' }])
     await client.close()
+  })
+
+  it('changes no program while no server is ready, and says what comes first', async () => {
+    put(path('home', '.cursor', 'mcp.json'), {})
+    const { status, stdout } = await toolcrib('--yes')
+    expect(status).toBe(1)
+    expect(stdout).toMatch(
+      /no server is ready, so no program is changed; mend one, then run "toolcrib" again\n$/,
+    )
   })
 
   it('says what to do where there is nothing', async () => {

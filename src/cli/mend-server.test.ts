@@ -54,6 +54,26 @@ describe('what to do about a failed server', () => {
     expect(mendServer('a', reason, { command: 'npx', args: ['-y', 'a b'] })).toEqual({ fault, step })
   })
 
+  it.each([
+    ['Error: TAVILY_KEY environment variable is required', ['TAVILY_KEY']],
+    [
+      'Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables',
+      ['SLACK_BOT_TOKEN', 'SLACK_TEAM_ID'],
+    ],
+    ['ValueError: API_KEY not set; see the docs', ['API_KEY']],
+    ['Missing required environment variable: GIVEN_KEY', undefined],
+    ["Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'x', which is required", undefined],
+    ['listening on LOG_LEVEL debug', undefined],
+  ])('names the variables that a server asks for: %s', (output, wants) => {
+    const config = { command: 'npx', env: { GIVEN_KEY: 'wrong' } }
+    const { step, wants: wanted } = mendServer('a', `it exited with code 1; last output: ${output}`, config)
+    expect(wanted).toEqual(wants)
+    if (wants === undefined) expect(step).toBe('run it by hand to see why: npx')
+    else {
+      expect(step).toContain(`set ${wants.join(' and ')}, and pass it on with env = { ${wants[0]} = "\${`)
+    }
+  })
+
   it('shows the command as it is written, without its secrets', () => {
     const token = `ghp_${'16C7e42F292c6912E7710c838347Ae178B4a'}`
     const { servers } = readConfig(

@@ -6,6 +6,8 @@ import { plain, shellWord } from './text.ts'
 export interface ServerFault {
   readonly fault: string
   readonly step: string
+  /** Variables that the server asks for and the config does not pass on to it. */
+  readonly wants?: readonly string[]
 }
 
 /** Turns the reason why a server failed into one line and a concrete step. */
@@ -28,11 +30,35 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
       fault: said,
       step: `set an Authorization header, such as headers = { Authorization = "Bearer \${TOKEN}" }`,
     }
-  if (rest.length > 0 && !rest[0]?.startsWith('last output')) return { fault: said, step: rest.join('; ') }
+  const output = rest.findIndex((part) => part.startsWith('last output'))
+  if (rest.length > 0 && output !== 0) return { fault: said, step: rest.join('; ') }
+  const wants = output < 0 ? [] : wantedVariables(rest.slice(output).join('; '), config)
+  if (wants.length > 0) return { fault: first, step: `set ${wants.join(' and ')}${passedOn(wants)}`, wants }
   return {
     fault: first,
     step: config.url === undefined ? `run it by hand to see why${byHand(config)}` : `check url of ${server}`,
   }
+}
+
+/** Variables that the last words of a server name as missing. */
+function wantedVariables(output: string, { env = {} }: ServerConfig): string[] {
+  if (
+    !/\b(?:required|missing|not (?:set|found|defined|provided)|must be (?:set|provided)|set the|please set)\b/i.test(
+      output,
+    )
+  )
+    return []
+  const names = output.match(/\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g) ?? []
+  const isVariable = (name: string) => !/^(?:ERR_|MODULE_NOT_FOUND$)/.test(name) && !Object.hasOwn(env, name)
+  return [...new Set(names)].filter(isVariable).slice(0, MAX_WANTED)
+}
+
+/** More names than this are a list of everything that could be set. */
+const MAX_WANTED = 4
+
+/** Servers inherit only a few variables, so the config has to name the others. */
+function passedOn(names: readonly string[]): string {
+  return `, and pass it on with env = { ${names.map((name) => `${name} = "\${${name}}"`).join(', ')} }`
 }
 
 /** A server that is slower than this does not merely start slowly. */

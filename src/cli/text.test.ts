@@ -6,8 +6,14 @@ import { withoutHidden } from '../names.ts'
 import { exact, plain, plainLines, shellWord, wrap } from './text.ts'
 
 describe('prose on a terminal', () => {
-  it('is wrapped between words, and keeps its indent', () => {
-    expect(wrap('  ✗ a line that is too long for it', 16)).toBe('  ✗ a line that\n  is too long\n  for it')
+  it('is wrapped between words, and goes on where its text began', () => {
+    expect(wrap('  ✗ a line that is too long for it', 16)).toBe(
+      '  ✗ a line that\n    is too long\n    for it',
+    )
+    expect(wrap('  a line that is too long for it', 16)).toBe('  a line that is\n  too long for\n  it')
+    expect(wrap('  low   a line that is too long', 20)).toBe('  low   a line that\n        is too long')
+    expect(wrap('  a wide column  and its text', 20)).toBe('  a wide column  and\n  its text')
+    expect(wrap('  /a/very/long/path/of/a/file', 16)).toBe('  /a/very/long/path/of/a/file')
     expect(wrap('short\n\nlines stay', 16)).toBe('short\n\nlines stay')
     expect(wrap('averyveryverylongword and more', 10)).toBe('averyveryverylongword\nand more')
   })

@@ -37,7 +37,10 @@ export function cut(text: string, width: number): string {
   return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
 }
 
-/** Wraps text to a width, between words; continuation lines keep the indent. Colours have no width. */
+/**
+ * Wraps text to a width, between words. Continuation lines begin where the text does: after the indent, a mark such as `→`,
+ * and a column that ends with two blanks. Colours have no width.
+ */
 export function wrap(text: string, lineWidth: number): string {
   return text
     .split('\n')
@@ -47,15 +50,24 @@ export function wrap(text: string, lineWidth: number): string {
 
 function wrapLine(line: string, lineWidth: number): string {
   if (width(line) <= lineWidth) return line
-  const indent = /^ */.exec(withoutColours(line))?.[0] ?? ''
+  const indent = ' '.repeat(textColumn(withoutColours(line), lineWidth))
   const [first = '', ...words] = line.split(' ')
   const lines = [first]
   for (const word of words) {
     const last = lines.at(-1) ?? ''
-    if (width(last) + 1 + width(word) <= lineWidth) lines[lines.length - 1] = `${last} ${word}`
+    // A word that is too long for any line is not moved to one of its own.
+    const isFitting = width(last) + 1 + width(word) <= lineWidth || withoutColours(last).trim() === ''
+    if (isFitting) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(indent + word)
   }
   return lines.map((each) => each.trimEnd()).join('\n')
+}
+
+/** Where the text of a line begins; a column that takes more than half of the width is part of it. */
+function textColumn(line: string, lineWidth: number): number {
+  const marked = /^ *(?:[✓✗→–•=+~!-] +|\d+\. +)?/.exec(line)?.[0].length ?? 0
+  const column = /^\S+(?: \S+)* {2,}(?=\S)/.exec(line.slice(marked))?.[0].length ?? 0
+  return marked + column <= lineWidth / 2 ? marked + column : marked
 }
 
 /** Rows with their columns aligned; widths are measured without colours. */

@@ -240,7 +240,9 @@ describe('connecting a client', () => {
     await writeFile(path, text.replace('dark', 'light'))
     const back = await planDisconnect('claude-code', place())
     if (back) await applyDisconnect(back, place())
-    expect(await readFile(path, 'utf8')).toBe(whole({ new: { command: 'x' }, files }).replace('dark', 'light'))
+    expect(await readFile(path, 'utf8')).toBe(
+      whole({ new: { command: 'x' }, files }).replace('dark', 'light'),
+    )
   })
 
   it('creates a config for a client that has none, and removes it again', async () => {

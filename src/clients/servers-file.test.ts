@@ -116,4 +116,16 @@ describe('changing the servers of a config', () => {
     expect(JSON.stringify(file.diff)).not.toContain('abcdefghijklmnop')
     expect(() => file.setList('none', 'deny', ['x'])).toThrow(/has no server "none"/)
   })
+
+  it('passes a variable on to a server, beside those it has', async () => {
+    const file = await open(
+      't.json',
+      '{"mcpServers":{"a":{"command":"x","env":{"ONE":"1"}},"b":{"command":"y"}}}',
+    )
+    for (const name of ['a', 'b']) file.setVariable(name, 'KEY', '2')
+    expect(file.text).toBe(
+      '{"mcpServers":{"a":{"command":"x","env":{"ONE":"1","KEY":"2"}},"b":{"command":"y","env":{"KEY":"2"}}}}',
+    )
+    expect(() => file.setVariable('none', 'KEY', '1')).toThrow(/has no server "none"/)
+  })
 })

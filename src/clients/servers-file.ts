@@ -98,6 +98,13 @@ export class ServersFile {
     this.#set(path, Object.keys(hints).length > 0 ? hints : undefined)
   }
 
+  /** Sets a variable in the environment of a server. Throws `config-invalid` when there is no such server. */
+  setVariable(name: string, variable: string, value: string): void {
+    this.#require(name)
+    const path = [this.#keyOf(name), name, 'env']
+    this.#set(path, { ...tableAt(this.#data(), path), [variable]: value })
+  }
+
   /** Writes the changes, if there are any. A new file is readable by its owner only. */
   async save(): Promise<void> {
     if (this.#text !== this.before) await replaceText(this.path, this.#text)

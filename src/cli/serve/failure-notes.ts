@@ -24,7 +24,7 @@ export class FailureNotes {
     if (state !== 'failed' || this.#known.get(server) === reason) return
     this.#known.set(server, reason)
     const { fault, step } = mendServer(server, reason, this.#found().config.servers[server])
-    this.#print(`${pc.red('✗')} ${pc.bold(server)} ${fault}; ${step}`)
+    this.#print(`${pc.red('✗')} ${pc.bold(server)}: ${fault}; ${step}`)
   }
 
   /** Prints what was noted so far, and from now on prints at once. */

@@ -17,7 +17,7 @@ import { clientPlace } from '../client-place.ts'
 import { saveVariables, withSavedVariables } from '../saved-variables.ts'
 import { showDiff } from '../show-diff.ts'
 import { Terminal } from '../terminal.ts'
-import { figure, plain, plural } from '../text.ts'
+import { columns, figure, plain, plural } from '../text.ts'
 import { checkServers, type ServerCheck } from './check-servers.ts'
 import { DefaultAnswers, Left, type Questions, TerminalQuestions } from './questions.ts'
 
@@ -59,8 +59,15 @@ class Setup {
     const isAny = await this.#takeServers()
     if (!isAny) return 1
     await this.#askVariables()
-    const check = await this.#check()
-    await this.#connectClients(check)
+    const first = await this.#check()
+    const check = (await this.#askWanted(first)) ? await this.#check() : first
+    this.#showCheck(check)
+    if (check.ready === 0) {
+      const step = 'mend one, then run "toolcrib" again'
+      this.#terminal.say(`no server is ready, so no program is changed; ${step}`)
+      return 1
+    }
+    await this.#connectClients()
     this.#showNext()
     return 0
   }
@@ -148,34 +155,50 @@ class Setup {
     await saveVariables(this.#terminal.env, values)
   }
 
+  /** Variables that a server asked for while it was checked. The config names them, so that the server is given them. */
+  async #askWanted({ broken }: ServerCheck): Promise<boolean> {
+    const file = await ServersFile.open(this.#config)
+    const values: Record<string, string> = {}
+    for (const { server, wants = [] } of broken)
+      for (const name of wants) {
+        const saved = values[name] ?? withSavedVariables(this.#terminal.env)[name]
+        const question = `${name}, which ${plain(server)} asks for (empty: skip it)`
+        const value = saved ?? (await this.#questions.secret(question))
+        if (value === '') continue
+        values[name] = value
+        file.setVariable(server, name, `\${${name}}`)
+      }
+    await saveVariables(this.#terminal.env, values)
+    await file.save()
+    return Object.keys(values).length > 0
+  }
+
   async #check(): Promise<ServerCheck> {
-    const terminal = this.#terminal
-    const { input, output, errors, cwd, signals, program, schedule } = terminal
-    const env = withSavedVariables(terminal.env)
+    const { input, output, errors, cwd, signals, program, schedule } = this.#terminal
+    const env = withSavedVariables(this.#terminal.env)
     const place = new Terminal({ input, output, errors, cwd, signals, program, schedule, env })
-    const check = await checkServers(place, this.#config)
+    return checkServers(place, this.#config)
+  }
+
+  #showCheck(check: ServerCheck): void {
+    const terminal = this.#terminal
     terminal.say(
       `${pc.bold(`${figure(check.ready)} of ${plural(check.servers, 'server')} ready`)}: ${plural(check.tools, 'tool')}, ${figure(check.fullTokens)} tokens per turn; through the gateway ${plural(check.gateway.tools, 'tool')}, ${pc.green(figure(check.gateway.tokens))} tokens`,
     )
-    for (const { server, fault, step } of check.broken)
-      terminal.say(`  ${pc.red('✗')} ${pc.bold(plain(server))} ${fault}; ${step}`)
+    const rows = check.broken.map(({ server, fault, step }) => [pc.bold(plain(server)), `${fault}; ${step}`])
+    for (const row of columns(rows)) terminal.say(`  ${pc.red('✗')} ${row}`)
     if (check.broken.length > 0)
       terminal.say(pc.dim('  the gateway works without these, and takes them up once they start'))
     if (check.broken.some(({ step }) => step.startsWith('set ')))
       terminal.say(pc.dim('  "toolcrib" asks for variables without a value each time you run it'))
-    return check
   }
 
-  async #connectClients({ ready }: ServerCheck): Promise<void> {
+  async #connectClients(): Promise<void> {
     const terminal = this.#terminal
     const place = clientPlace(terminal)
     const clients = await connectableClients(place)
     const own = clients.filter(({ isThere, isOfProject }) => isThere && !isOfProject)
     const open = own.filter(({ isConnected, problem }) => !isConnected && !problem)
-    if (ready === 0) {
-      terminal.say('no server is ready, so no program is changed')
-      return
-    }
     if (open.length === 0) {
       terminal.say('no program is left to connect; "toolcrib connect" shows which are known')
       return
