@@ -60,8 +60,26 @@ describe('commands over servers', () => {
     expect(stdout).toContain(RAIN.description)
     expect(stdout).toMatch(/"city": \{\s+"type": "string"/)
     expect((await toolcrib('call', 'weather.get_rain', '{}')).stderr).toContain(
-      'toolcrib list weather --schema',
+      'toolcrib list weather.get_rain --schema',
     )
+  })
+
+  it('list shows single tools, and says when a server has none of that name', async () => {
+    const { servers, tools } = (await toolcrib('list', 'files.read_text_file', 'weather', '--json')).json()
+    const names = (at: number) => servers[at].tools.map(({ name }: { name: string }) => name)
+    expect(names(0)).toEqual(['mcp__weather__get_rain'])
+    expect(names(1)).toEqual(['mcp__files__read_text_file'])
+    expect(tools).toBe(2)
+    expect((await toolcrib('list', 'files.read_text_file', '--schema')).stdout).toMatch(
+      /\n files\.read_text_file\n[\s\S]*\n1 tool from 1 server, \d+ tokens\n$/,
+    )
+    expect(await toolcrib('list', 'files.read_txt')).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining(
+        'files has no tool "read_txt"; see its tools with "toolcrib list files"',
+      ),
+    })
   })
 
   it('search shows the matches and the reasons', async () => {
@@ -214,6 +232,16 @@ describe('commands over servers', () => {
     )
     expect(stderr).toMatch(/^error stdout cannot be written: ENOSPC.*\n$/)
     expect(status).toBe(1)
+  })
+
+  it.skipIf(process.platform === 'win32')('end with one line in a folder that was deleted', () => {
+    const { status, stderr } = spawnSync(
+      'sh',
+      ['-c', 'mkdir gone; cd gone; rmdir ../gone; "$0" "$1" list', process.execPath, inject('commandLine')],
+      { cwd: path(), encoding: 'utf8', env: environment() },
+    )
+    expect(stderr).toMatch(/^error no config found.*\n$/)
+    expect(status).toBe(2)
   })
 
   it('stop their servers on Ctrl-C', async () => {

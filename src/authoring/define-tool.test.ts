@@ -315,6 +315,19 @@ describe('a plain function', () => {
 })
 
 describe('fromOpenAI', () => {
+  it('gives the function arguments of the type that it declares', async () => {
+    const parameters = {
+      type: 'object',
+      properties: { query: { type: 'string' } },
+      required: ['query'],
+    } as const
+    const definition = { type: 'function', function: { name: 'find', parameters } } as const
+    const typed = fromOpenAI(definition, ({ query }: { query: string }) => query.toUpperCase())
+    const untyped = fromOpenAI(definition, ({ query }) => `${query}`)
+    expect(await typed.execute({ query: 'rain' }, ctx)).toMatchObject({ value: 'RAIN' })
+    expect(await untyped.execute({ query: 'rain' }, ctx)).toMatchObject({ value: 'rain' })
+  })
+
   it('wraps what the function returns', async () => {
     const tool = fromOpenAI({ type: 'function', function: { name: 'ping' } }, () => ({ pong: true }))
     expect(await tool.execute({}, ctx)).toEqual({

@@ -13,10 +13,13 @@ export interface OpenAIToolDefinition {
   }
 }
 
-/** Creates a tool from an OpenAI function definition and the function that runs it. Return values are wrapped. */
-export function fromOpenAI(
+/**
+ * Creates a tool from an OpenAI function definition and the function that runs it. The function is called with arguments
+ * that fit `parameters`; annotate its first parameter with their type. Return values are wrapped.
+ */
+export function fromOpenAI<Input = Record<string, unknown>>(
   definition: OpenAIToolDefinition,
-  execute: (input: unknown, ctx: ToolContext) => unknown,
+  execute: (input: Input, ctx: ToolContext) => unknown,
 ): Tool {
   if (!isRecord(definition) || definition.type !== 'function' || !isRecord(definition.function)) {
     throw new ToolcribError(
@@ -29,6 +32,7 @@ export function fromOpenAI(
     name,
     description,
     inputSchema: parameters ?? { type: 'object', properties: {} },
-    execute,
+    // Arguments are validated before a tool runs, so they have the type that the schema describes.
+    execute: (input, ctx) => execute(input as Input, ctx),
   })
 }

@@ -114,6 +114,17 @@ describe('connect and disconnect', () => {
     expect(listed.stdout).not.toContain(token)
   })
 
+  it('say where the old config is when the one there cannot be read', async () => {
+    const path = write('.cursor/mcp.json', { mcpServers: { files } })
+    await toolcrib(['import', '--user'])
+    await toolcrib(['connect', 'cursor', '--yes'])
+    writeFileSync(path, '{ broken')
+    const { status, stderr } = await toolcrib(['disconnect', 'cursor'])
+    expect(status).toBe(2)
+    const before = /or copy (\S+\.before) over it/.exec(stderr)?.[1] ?? ''
+    expect(JSON.parse(readFileSync(before, 'utf8'))).toEqual({ mcpServers: { files } })
+  })
+
   it('name what is wrong', async () => {
     expect((await toolcrib(['connect', 'curser'])).stderr).toContain('no config found')
     write('.config/toolcrib/toolcrib.toml', '[server.a]\ncommand = "x"\n')
@@ -268,6 +279,17 @@ describe('import', () => {
     expect((await toolcrib(['import'])).status).toBe(0)
     write('.codex/config.toml', 'model = "x"\n[mcp_servers')
     expect((await toolcrib(['import'])).status).toBe(1)
+  })
+
+  it('finds nothing to import from programs that use the gateway, and says where their servers are', async () => {
+    write('.cursor/mcp.json', { mcpServers: { files } })
+    await toolcrib(['import', '--user'])
+    await toolcrib(['connect', 'cursor', '--yes'])
+    const { status, stdout } = await toolcrib(['import'])
+    expect(status).toBe(0)
+    const config = join(home, '.config', 'toolcrib', 'toolcrib.toml')
+    expect(stdout).toContain(`nothing to import: Cursor uses the gateway (${config})`)
+    expect(stdout).not.toContain('no servers were found')
   })
 
   it('writes no secret into a git repository without a yes', async () => {

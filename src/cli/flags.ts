@@ -12,7 +12,7 @@ export interface ServerFlags {
 /** Flags of every command that opens a registry. They take precedence over environment and config. */
 export interface RegistryFlags {
   readonly mode?: 'full' | 'lazy' | 'auto'
-  readonly defer?: 'all' | 'mcp' | 'flagged'
+  readonly defer?: 'auto' | 'all' | 'mcp' | 'flagged'
   /** Every server needs a lockfile. */
   readonly locked?: boolean
 }
@@ -41,7 +41,7 @@ export function withRegistryFlags(command: Command): Command {
       ).choices(['full', 'lazy', 'auto']),
     )
     .addOption(
-      new Option('--defer <what>', 'which tools lazy mode defers').choices(['all', 'mcp', 'flagged']),
+      new Option('--defer <what>', 'which tools lazy mode defers').choices(['auto', 'all', 'mcp', 'flagged']),
     )
     .option('--locked', 'fail when a server has no lockfile')
 }

@@ -27,6 +27,19 @@ describe('servers that are missing from a result', () => {
     expect(lines()).toEqual(['note 4 servers are not listed: a, b, c, d; see why with "toolcrib doctor"'])
   })
 
+  it('have their whole reason on a terminal when nothing else is there', () => {
+    const errors = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    const { terminal } = fakeTerminal({ errors })
+    const reason =
+      'it is not in toolcrib.lock, so it was not started; see "toolcrib diff", then "toolcrib approve a"'
+    expect(noteMissing(terminal, [{ server: 'a', state: 'failed', reason }], 'listed')).toBe(1)
+    const said = stripVTControlCharacters(String(errors.read()))
+    expect(said.replaceAll('\n', ' ')).toContain(
+      `note a is not listed: it failed: ${reason} error no server responded`,
+    )
+    for (const line of said.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+  })
+
   it('have a line each, with the whole reason, where no person reads them', () => {
     const { terminal, stderr } = fakeTerminal()
     noteMissing(terminal, [ready, ...['a', 'b', 'c', 'd'].map(failed)], 'counted')

@@ -25,8 +25,12 @@ export function noteMissing(
       `${pc.yellow('note')} ${missing.length} servers are not ${what}: ${names}; see why with "toolcrib doctor"`,
     )
   } else
-    for (const status of missing)
-      terminal.noteBriefly(describeMissing(status, `${status.server} is not ${what}`))
+    for (const status of missing) {
+      const note = describeMissing(status, `${status.server} is not ${what}`)
+      // Without a result, the reason is what a person came for.
+      if (isNoneThere(statuses)) terminal.note(`${pc.yellow('note')} ${note.whole}`)
+      else terminal.noteBriefly(note)
+    }
   if (isNoneThere(statuses)) {
     terminal.note(`${pc.red('error')} no server responded; find out why with "toolcrib doctor"`)
     return 1

@@ -205,7 +205,7 @@ function withTimers(ms: number, fire: () => void): () => void {
 export function processTerminal(): Terminal {
   const { execPath: node } = process
   const env = withSavedVariables(process.env)
-  const cwd = process.cwd()
+  const cwd = workingDirectory(env)
   return new Terminal({
     program: ownProgram({ script: process.argv[1], node, env, cwd }),
     input: process.stdin,
@@ -215,6 +215,15 @@ export function processTerminal(): Terminal {
     cwd,
     signals: process,
   })
+}
+
+/** The working directory; its last known path when it has been deleted, so that a command can say what it does not find. */
+function workingDirectory({ PWD = '/' }: TerminalOptions['env']): string {
+  try {
+    return process.cwd()
+  } catch {
+    return PWD
+  }
 }
 
 /** Where progress is written. */

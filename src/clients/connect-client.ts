@@ -135,7 +135,13 @@ export async function planDisconnect(client: string, place: ClientPlace): Promis
     const after = record.existed ? before : undefined
     return toChange({ client, title, path, before: text, after, moved, kept: [], isExact: true })
   }
-  const { raw, isConnected } = await readClient(client, file)
+  const { raw, isConnected } = await readClient(client, file).catch((cause: unknown) => {
+    if (!record || !(cause instanceof ToolcribError)) throw cause
+    const { before } = recordFiles(client, path, place)
+    throw new ToolcribError('config-invalid', `${cause.message}; correct it, or copy ${before} over it`, {
+      cause,
+    })
+  })
   if (!isConnected && !record) return undefined
   const { set } = await loadFormat(path)
   let after = text ?? ''

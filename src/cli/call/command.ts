@@ -9,7 +9,7 @@ export function callCommand(terminal: Terminal): Command {
     .description('Call a tool, through the same checks as a model’s call.')
     .argument('<tool>', 'files.read_file, or read_file when only one server has it')
     .argument('[args...]', 'key=value, or all of them as one JSON object; - reads that from stdin')
-    .option('--arg <key=value>', 'the same as key=value', gather, [])
+    .option('--arg <key=value>', 'the same as key=value', gather)
     .option('--dry-run', 'check the call without running it')
     .option('--out <file>', 'write the result to a file: images and audio as bytes')
     .addHelpText('after', () => terminal.help(HELP))
@@ -34,6 +34,6 @@ default one minute, and longer while it reports progress. A terminal shows the p
 ${REGISTRY_HELP}
 Exit codes: 0 done, 1 the tool failed or took too long, 2 wrong usage, an unknown tool or invalid arguments, 130 cancelled.`
 
-function gather(value: string, before: readonly string[]): string[] {
+function gather(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }

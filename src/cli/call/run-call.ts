@@ -11,13 +11,13 @@ import {
 import type { FoundConfig } from 'toolcrib/mcp'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
-import { plain, plainLines, toolName } from '../text.ts'
+import { plain, plainLines, shellWord, toolName } from '../text.ts'
 import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
 import { type CallProgress, callProgress } from './call-progress.ts'
 import { writeOut } from './write-out.ts'
 
 export interface CallFlags extends ServerFlags, RegistryFlags {
-  readonly arg: readonly string[]
+  readonly arg?: readonly string[]
   readonly dryRun?: boolean
   readonly out?: string
 }
@@ -29,7 +29,7 @@ export async function runCall(
   args: readonly string[],
   flags: CallFlags,
 ): Promise<number> {
-  const { json, pairs } = splitArguments(args, flags.arg)
+  const { json, pairs } = splitArguments(args, flags.arg ?? [])
   const given = await readArguments(terminal, json)
   const progress = callProgress(name, { stream: terminal.errors })
   const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
@@ -221,8 +221,9 @@ function withNextStep(
   if (unknown !== undefined) return explained(unknown)
   if (result.code === 'timeout') return explained(`${result.error}\nincrease the limit with --timeout <ms>`)
   if (result.code !== 'input_invalid' || tool?.mcpServer === undefined) return answer
-  const named = result.error.replaceAll(tool.name, toolName(tool.name, tool.mcpServer))
-  return explained(`${named}\nsee its schema with "toolcrib list ${tool.mcpServer} --schema"`)
+  const own = toolName(tool.name, tool.mcpServer)
+  const named = result.error.replaceAll(tool.name, own)
+  return explained(`${named}\nsee its schema with "toolcrib list ${shellWord(own)} --schema"`)
 }
 
 function describeUnknown(name: string, registry: ToolRegistry, statuses: readonly ServerStatus[]): string {

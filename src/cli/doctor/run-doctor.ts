@@ -275,7 +275,7 @@ function nextSteps({ servers, findings, state, changes, startFaults, broken }: D
       `${server}: ${mendServer(server, fault).step}; then approve it with "toolcrib approve ${shellWord(server)}"`,
     )
   if (changes.some(({ server }) => !startFaults.has(server)))
-    steps.push('review the changes with "toolcrib diff", then approve them with "toolcrib approve"')
+    steps.push('review the changes with "toolcrib diff", then approve them with "toolcrib approve --all"')
   if (findings.some(({ severity }) => severity === 'high'))
     steps.push(
       'read the definitions with high findings; exclude such tools with deny = ["…"], or remove the server',

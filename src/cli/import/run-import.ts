@@ -1,7 +1,13 @@
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
-import { type ImportOptions, type ImportOutcome, importServers, type PlannedServer } from 'toolcrib/clients'
+import {
+  connectableClients,
+  type ImportOptions,
+  type ImportOutcome,
+  importServers,
+  type PlannedServer,
+} from 'toolcrib/clients'
 import { configDirectory } from 'toolcrib/mcp'
 import { clientPlace } from '../client-place.ts'
 import { confirm } from '../confirm.ts'
@@ -37,8 +43,23 @@ export async function runImport(
   }
   const outcome = await importServers(options)
   if (flags.json) terminal.printJson(outcome)
-  else show(terminal, outcome)
+  else if (outcome.files.length > 0) show(terminal, outcome)
+  else if (await areConnected(terminal)) return 0
+  else showNothingFound(terminal, outcome)
   return exitCodeOf(outcome)
+}
+
+/** Programs that use the gateway have no servers of their own any more; says so, and where their servers are. */
+async function areConnected(terminal: Terminal): Promise<boolean> {
+  const clients = (await connectableClients(clientPlace(terminal))).filter(({ isConnected }) => isConnected)
+  if (clients.length === 0) return false
+  const places = [...new Set(clients.flatMap(({ gateway }) => gateway ?? []))].join(', ')
+  const titles = clients.map(({ title }) => title).join(', ')
+  terminal.say(
+    `nothing to import: ${titles} ${clients.length === 1 ? 'uses' : 'use'} the gateway (${places})`,
+  )
+  terminal.say(pc.dim('see the servers with "toolcrib list"; add one with "toolcrib add"'))
+  return true
 }
 
 /** Secrets that land in a git repository are soon public: a person says yes first, or `--yes` does. */
@@ -74,10 +95,6 @@ function targetOf({ env, cwd }: Terminal, { to, user }: ImportFlags): string {
 
 function show(terminal: Terminal, outcome: ImportOutcome): void {
   const { files, target, added, kept, written, replaced } = outcome
-  if (files.length === 0) {
-    showNothingFound(terminal, outcome)
-    return
-  }
   for (const { title, path, servers, problem } of files) {
     terminal.say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
     if (problem !== undefined) terminal.say(`  ${pc.red('✗')} ${plain(problem)}`)

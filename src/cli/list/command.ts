@@ -7,7 +7,7 @@ import type { ListFlags } from './run-list.ts'
 export function listCommand(terminal: Terminal): Command {
   return withRefreshFlag(withRegistryFlags(withServerFlags(new Command('list'))))
     .description('List servers and their tools, with the token cost of each definition.')
-    .argument('[servers...]', 'only these servers')
+    .argument('[names...]', 'only these servers, or tools such as files.read_file')
     .option('--schema', "show each tool's description and input schema in full")
     .addHelpText('after', () => terminal.help(HELP))
     .action(async (names: string[], flags: ListFlags) => {
@@ -21,10 +21,11 @@ Examples:
   toolcrib list                    every server of the config
   toolcrib list github files       two of them
   toolcrib list files --schema     with descriptions and schemas
+  toolcrib list files.read_file    one tool
   toolcrib list --mode lazy --json | jq '.servers[].tools[] | {name, state}'
 
 Tokens are exact (o200k), counted over name, description and parameters: what a model pays on every turn in full mode.
 ${REGISTRY_HELP}
 ${REFRESH_HELP}
 Missing servers are reported on stderr, with the reason.
-Exit codes: 0 done, 1 no server responded, 2 wrong usage, no config or an unknown server.`
+Exit codes: 0 done, 1 no server responded, 2 wrong usage, no config, an unknown server or an unknown tool.`

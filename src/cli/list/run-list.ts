@@ -9,7 +9,7 @@ import {
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { noteMissing } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
-import { columns, cut, figure, plain, plainLines, plural, toolName } from '../text.ts'
+import { columns, cut, figure, plain, plainLines, plural, shellWord, toolName } from '../text.ts'
 import { findWithFlags, type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
 
 export interface ListFlags extends ServerFlags, RegistryFlags, RefreshFlags {
@@ -23,22 +23,63 @@ export async function runList(
   flags: ListFlags,
 ): Promise<number> {
   const found = await findWithFlags(terminal, flags)
-  requireServers(names, Object.keys(found.config.servers))
-  const servers = (server: string) => names.length === 0 || names.includes(server)
+  const wanted = wantedTools(names, Object.keys(found.config.servers))
+  const servers = (server: string) => names.length === 0 || wanted.has(server)
   const countTokens = await exactTokenCounter()
   return withRegistry(terminal, flags, { found, servers, ...remembering(flags) }, async (ready) => {
-    const listing = toListing(ready, countTokens)
+    const listing = onlyWanted(toListing(ready, countTokens), wanted)
     if (flags.json) terminal.printJson(listing)
     else show(terminal, listing, flags.schema === true)
     return noteMissing(terminal, ready.statuses, 'listed')
   })
 }
 
-function requireServers(names: readonly string[], known: readonly string[]): void {
-  const unknown = names.filter((name) => !known.includes(name)).map((name) => `"${name}"`)
-  if (unknown.length === 0) return
+/** What the names ask for, by server: some of its tools, or all of them. Throws `config-invalid` for an unknown server. */
+function wantedTools(
+  names: readonly string[],
+  known: readonly string[],
+): ReadonlyMap<string, ReadonlySet<string> | 'all'> {
+  const wanted = new Map<string, Set<string> | 'all'>()
+  const unknown: string[] = []
+  for (const name of names) {
+    const server = known.includes(name) ? name : known.find((each) => name.startsWith(`${each}.`))
+    const before = wanted.get(server ?? '')
+    if (server === undefined) unknown.push(`"${name}"`)
+    else if (server === name || before === 'all') wanted.set(server, 'all')
+    else wanted.set(server, new Set([...(before ?? []), name.slice(server.length + 1)]))
+  }
+  if (unknown.length === 0) return wanted
   const configured = known.length > 0 ? `the config has ${known.join(', ')}` : 'the config has none'
   throw new ToolcribError('config-invalid', `unknown server ${unknown.join(', ')}; ${configured}`)
+}
+
+/** Throws `config-invalid` for a tool that a server which responded does not have. */
+function onlyWanted(listing: Listing, wanted: ReturnType<typeof wantedTools>): Listing {
+  const servers = listing.servers.map((server) => {
+    const names = wanted.get(server.server) ?? 'all'
+    if (names === 'all' || isAbsent(server)) return server
+    const tools = server.tools.filter(({ name }) => names.has(ownName(name, server.server)))
+    const missing = [...names].find(
+      (name) => !tools.some((tool) => ownName(tool.name, server.server) === name),
+    )
+    if (missing === undefined) return { ...server, tokens: sum(tools), tools }
+    const step = `see its tools with "toolcrib list ${shellWord(server.server)}"`
+    throw new ToolcribError('config-invalid', `${server.server} has no tool "${missing}"; ${step}`)
+  })
+  return { ...listing, servers, tools: countTools(servers), tokens: sum(servers) }
+}
+
+/** A tool's name on its own server. */
+function ownName(name: string, server: string): string {
+  return name.replace(`mcp__${server}__`, '')
+}
+
+function countTools(servers: Listing['servers']): number {
+  return servers.reduce((total, { tools }) => total + tools.length, 0)
+}
+
+function isAbsent({ state }: ServerStatus): boolean {
+  return state === 'failed' || state === 'connecting'
 }
 
 interface ListedTool {
@@ -72,7 +113,7 @@ function toListing({ registry, statuses, config }: ReadyRegistry, countTokens: T
   return {
     files: config.files,
     servers,
-    tools: servers.reduce((total, { tools }) => total + tools.length, 0),
+    tools: countTools(servers),
     tokens: sum(servers),
   }
 }
@@ -90,7 +131,7 @@ function show(terminal: Terminal, { files, servers, tools, tokens }: Listing, is
     if (isFull) for (const tool of tools) showInFull(terminal, tool)
     else showInLines(terminal, tools)
   }
-  const absent = servers.filter(({ state }) => state === 'failed' || state === 'connecting').length
+  const absent = servers.filter(isAbsent).length
   const from = `from ${plural(servers.length - absent, 'server')}`
   const missing = absent > 0 ? pc.red(`; ${plural(absent, 'server')} missing`) : ''
   terminal.print(`\n${pc.bold(plural(tools, 'tool'))} ${from}, ${pc.bold(plural(tokens, 'token'))}${missing}`)

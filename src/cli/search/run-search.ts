@@ -56,7 +56,7 @@ function show(
     const server = servers.get(name)
     terminal.print(`${pc.dim(shownScore(score).padStart(6))}  ${pc.green(toolName(name, server))}`)
     terminal.print(`        ${cut(plain(description), rest)}`)
-    if (reasons.length > 0) terminal.print(pc.dim(`        ${cut(`because ${reasons.join('; ')}`, rest)}`))
+    if (reasons.length > 0) terminal.say(pc.dim(`        because ${reasons.join('; ')}`))
   }
   if (total > matches.length)
     terminal.print(

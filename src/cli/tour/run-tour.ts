@@ -168,7 +168,7 @@ function matchLines(found: readonly FoundTool[], lineWidth: number): string[] {
   const width = Math.max(0, ...found.map(({ name }) => name.length))
   const rest = Math.max(20, Math.min(lineWidth, 110) - width - 14)
   const rows = found.map(({ name, score, description }) => [
-    `   ${score.toFixed(1)}`,
+    `   ${score < 0.01 ? '<0.01' : score.toFixed(2)}`,
     pc.green(name),
     pc.dim(cut(plain(description), rest)),
   ])
