@@ -61,6 +61,7 @@ export type {
 } from './events.ts'
 export type { Finding, FindingKind, Severity } from './finding.ts'
 export type { ActivationReport, SearchStyle, SearchToolName } from './meta-tools/search-session.ts'
+export { withoutHidden } from './names.ts'
 export { type JsonReducerOptions, json } from './reduce/json.ts'
 export { type KanbanListOptions, kanbanList } from './reduce/kanban-list.ts'
 export { type ReadFileOptions, readFile } from './reduce/read-file.ts'

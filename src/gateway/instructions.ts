@@ -1,3 +1,4 @@
+import { withoutHidden } from 'toolcrib'
 import type { ConnectedServers } from 'toolcrib/mcp'
 import type { View } from './view.ts'
 
@@ -43,6 +44,6 @@ export function instructionsFor(
 
 /** Without characters that a person does not see and a model does. */
 function shown(text: string): string {
-  const visible = text.replace(/[^\P{C}\n\t]/gu, '')
+  const visible = withoutHidden(text)
   return visible.length <= MAX_CHARS_PER_SERVER ? visible : `${visible.slice(0, MAX_CHARS_PER_SERVER)} …`
 }

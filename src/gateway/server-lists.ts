@@ -2,6 +2,7 @@ import type { ConnectedServers } from 'toolcrib/mcp'
 import type { Json } from './client-line.ts'
 import { isJson } from './upstream.ts'
 import type { View } from './view.ts'
+import { hidesText, visibleItem } from './visible-item.ts'
 
 /** What servers list besides tools. */
 export type ListKind = 'prompts' | 'resources' | 'resourceTemplates'
@@ -11,6 +12,7 @@ export interface Listed {
   readonly server: string
   /** Its name, URI or URI template. */
   readonly key: string
+  /** As the server lists it, without hidden characters. */
   readonly item: Json
 }
 
@@ -25,7 +27,10 @@ const MAX_ITEMS = 10_000
 /** A server that takes longer is left out of the list; it delays no other. */
 const TIMEOUT_MS = 10_000
 
-/** Prompts, resources and templates of all servers, asked for at once. */
+/**
+ * Prompts, resources and templates of all servers, asked for at once. One whose name or URI has hidden characters is left
+ * out.
+ */
 export class ServerLists {
   readonly #servers: ConnectedServers
   readonly #warn: (warning: string) => void
@@ -79,7 +84,8 @@ export class ServerLists {
         const items = Array.isArray(answer[kind]) ? answer[kind].filter(isJson) : []
         for (const item of items) {
           const own = item[key]
-          if (typeof own === 'string') found.push({ server, key: own, item })
+          if (typeof own === 'string' && !hidesText(own))
+            found.push({ server, key: own, item: visibleItem(item) })
         }
         cursor = typeof answer.nextCursor === 'string' ? answer.nextCursor : undefined
         if (cursor === undefined) break

@@ -7,10 +7,12 @@ import {
   type ToolRegistry,
 } from 'toolcrib'
 import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
+import type { Json } from './client-line.ts'
 import type { Metrics } from './metrics.ts'
 import type { Strangers } from './strangers.ts'
 import type { CallScene } from './tool-calls.ts'
 import type { NamedTool } from './tool-names.ts'
+import { visibleItem } from './visible-item.ts'
 
 const MAX_REMEMBERED = 100
 
@@ -25,6 +27,7 @@ export class ToolList {
   readonly #metrics: Metrics
   readonly #saved = new Map<string, number>()
   readonly #byOwnName = new WeakMap<readonly ServerTool[], ReadonlyMap<string, ServerTool>>()
+  readonly #visible = new WeakMap<ServerTool, Json>()
 
   constructor(
     registry: ToolRegistry,
@@ -71,19 +74,30 @@ export class ToolList {
   #toolOf(named: NamedTool, definition: ToolDefinition): ListedTool {
     const own = definitionOf(definition, named.shown)
     const listed = this.#listed(named)
-    // What the registry shows of a text or a schema has no hidden characters; all else is as the server sent it.
     if (listed) return { ...listed, ...own }
     const { title, annotations } = this.#registry.get(named.registered) ?? {}
     return { ...own, ...(title === undefined ? {} : { title }), ...annotated(annotations) }
   }
 
-  #listed({ server, ownName }: NamedTool): Readonly<Record<string, unknown>> | undefined {
+  /** The tool as its server listed it, without hidden characters; undefined for a tool that no server listed. */
+  #listed({ server, ownName }: NamedTool): Json | undefined {
     const tools = server === undefined ? undefined : this.#servers.tools(server)
     if (!tools) return undefined
     const known = this.#byOwnName.get(tools)
     const byName = known ?? new Map(tools.map((tool) => [tool.name, tool]))
     if (!known) this.#byOwnName.set(tools, byName)
-    return byName.get(ownName)?.listed
+    const tool = byName.get(ownName)
+    return tool?.listed && this.#visibleOf(tool, tool.listed)
+  }
+
+  #visibleOf(tool: ServerTool, listed: Json): Json {
+    const known = this.#visible.get(tool)
+    if (known) return known
+    // The registry's copies of these two are shown.
+    const { description, inputSchema, ...rest } = listed
+    const visible = visibleItem(rest)
+    this.#visible.set(tool, visible)
+    return visible
   }
 }
 

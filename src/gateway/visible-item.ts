@@ -1,0 +1,51 @@
+import { withoutHidden } from 'toolcrib'
+import type { Json } from './client-line.ts'
+import { isJson } from './upstream.ts'
+
+/** Keywords of a schema whose values are compared exactly. */
+const EXACT = ['enum', 'const', 'required', 'dependentRequired', '$ref']
+/** Deeper than anything real. */
+const MAX_DEPTH = 100
+
+/**
+ * A tool, prompt, resource or template as clients list it: as its server sent it, without characters that hide text
+ * from people. `_meta` is for programs and stays. An output schema whose names or values have such characters is left
+ * out: without them, results would no longer match it.
+ */
+export function visibleItem({ _meta, outputSchema, ...texts }: Json): Json {
+  const visible = withoutHiddenTexts(texts, 0)
+  return {
+    ...(isJson(visible) ? visible : {}),
+    ...(outputSchema === undefined || hidesNames(outputSchema, 0)
+      ? {}
+      : { outputSchema: withoutHiddenTexts(outputSchema, 0) }),
+    ...(_meta === undefined ? {} : { _meta }),
+  }
+}
+
+/** Whether a name or a URI hides something: without that it would be another one. */
+export function hidesText(key: string): boolean {
+  return withoutHidden(key) !== key
+}
+
+function withoutHiddenTexts(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return withoutHidden(value)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > MAX_DEPTH) return null
+  if (Array.isArray(value)) return value.map((each) => withoutHiddenTexts(each, depth + 1))
+  const entries = Object.entries(value).map(([key, each]) => [
+    withoutHidden(key),
+    withoutHiddenTexts(each, depth + 1),
+  ])
+  return Object.fromEntries(entries)
+}
+
+/** Whether a schema has hidden characters where they cannot be taken out: in names, and in values that are compared. */
+function hidesNames(schema: unknown, depth: number, isExact = false): boolean {
+  if (typeof schema === 'string') return isExact && hidesText(schema)
+  if (typeof schema !== 'object' || schema === null) return false
+  if (depth > MAX_DEPTH) return true
+  return Object.entries(schema).some(
+    ([key, value]) => hidesText(key) || hidesNames(value, depth + 1, isExact || EXACT.includes(key)),
+  )
+}
