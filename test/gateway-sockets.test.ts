@@ -191,12 +191,14 @@ describe('the gateway at a socket', () => {
       'POST http://evil.example/mcp',
     )
     expect(await sendRaw(absolute + body)).toMatch(/^HTTP\/1\.1 404 /)
-    // A second token does not replace the first.
-    const two = headOf(`Content-Length: ${body.length}\r\n`).replace(
-      'Authorization:',
-      'Authorization: Bearer wrong-token-of-some-length\r\nAuthorization:',
-    )
-    expect(await sendRaw(two + body)).toMatch(/^HTTP\/1\.1 401 /)
+    // Nor does it say which of two tokens counts.
+    const wrong = 'Authorization: Bearer wrong-token-of-some-length\r\n'
+    const head = headOf(`Content-Length: ${body.length}\r\n`)
+    for (const two of [
+      head.replace('Authorization:', `${wrong}Authorization:`),
+      head.replace('Accept:', `${wrong}Accept:`),
+    ])
+      expect(await sendRaw(two + body)).toMatch(/^HTTP\/1\.1 401 /)
     expect(await sendRaw(headOf(`Content-Length: ${body.length}\r\n`) + body)).toMatch(/^HTTP\/1\.1 200 /)
   })
 

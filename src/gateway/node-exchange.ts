@@ -53,7 +53,7 @@ export class NodeExchange implements Exchange {
 
   header(name: string): string | undefined {
     // A proxy may have read the other one.
-    if (name === 'host' && hasTwoHosts(this.#request)) return undefined
+    if ((name === 'host' || name === 'authorization') && isRepeated(this.#request, name)) return undefined
     const value = this.#request.headers[name]
     return Array.isArray(value) ? value.join(', ') : value
   }
@@ -152,11 +152,12 @@ export class NodeExchange implements Exchange {
   }
 }
 
-function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
-  let hosts = 0
+/** Whether a request has a header more than once. Node.js keeps the first of some headers, without a word. */
+function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
+  let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2)
-    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts++
-  return hosts > 1
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) count++
+  return count > 1
 }
 
 class NodeStream implements EventStream {

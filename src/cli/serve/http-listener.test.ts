@@ -42,6 +42,8 @@ describe('the HTTP listener', () => {
     for (const target of ['http://evil.example/', '*', '/\\..\\..\\package.json'])
       expect(await statusOf(target)).toBe('HTTP/1.1 400 Bad Request')
     expect(await statusOf('/', 'HTTP/1.0', '')).toBe('HTTP/1.1 400 Bad Request')
+    for (const odd of ['me@localhost', 'localhost/path', 'localhost:port', '[::1', 'a b'])
+      expect(await statusOf('/', 'HTTP/1.1', `Host: ${odd}\r\n`)).toBe('HTTP/1.1 400 Bad Request')
     expect(seen).toEqual([])
     expect(await statusOf('/')).toBe('HTTP/1.1 200 OK')
     await listener.close({ graceMs: 0 })

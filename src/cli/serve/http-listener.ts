@@ -81,8 +81,11 @@ export async function listen(
 
 /** Whether the address of a request is its path and its Host header: with two of either, a proxy may have read another. */
 function isAddressed({ url = '', headers }: IncomingMessage): boolean {
-  return url.startsWith('/') && !url.includes('\\') && headers.host !== undefined
+  return url.startsWith('/') && !url.includes('\\') && HOST.test(headers.host ?? '')
 }
+
+/** A name or an address, with or without a port. */
+const HOST = /^(?:\[[0-9a-f:.]+\]|[^\s:/?#@\\]+)(?::\d{1,5})?$/i
 
 type RequestListener = ReturnType<typeof getRequestListener>
 
