@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { connectClient, openGateway, rawRequest, serveTools, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
 
 const PLAIN = script(HOSTILE_SERVER)
@@ -176,6 +176,22 @@ describe('a token that is bound to a profile', () => {
     )
     const ada = await connectClient(gateway, { token: ADA, url: `${URL_OF_GATEWAY}/work` })
     expect((await ada.listTools()).tools.map(({ name }) => name)).toEqual(names)
+  })
+})
+
+describe('a client that looks for many things that nobody has', () => {
+  it('has servers asked for their lists a few times at most', async () => {
+    const { url, seen } = await serveTools((server) => {
+      server.registerResource('page', 'test://page', {}, async () => ({ contents: [] }))
+    })
+    const { gateway } = await openGateway({ one: { url }, other: { url } })
+    const uris = Array.from({ length: 50 }, (_, at) => `nobody://knows/${at}`)
+    const answers = await Promise.all(uris.map((uri) => rawRequest(gateway, 'resources/read', { uri })))
+    for (const { answer } of answers) expect(answer.error).toMatchObject({ code: -32_602 })
+    const listed = seen.filter((headers) => headers['mcp-method'] === 'resources/list')
+    expect(listed.length).toBeGreaterThan(0)
+    // Two servers, each asked when the first one looks and once more for all others.
+    expect(listed.length).toBeLessThanOrEqual(4)
   })
 })
 

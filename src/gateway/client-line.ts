@@ -50,7 +50,7 @@ export interface RequestWire {
 
 /** Whether a client with these capabilities can be asked this. */
 export function canAnswer(capabilities: Json, method: string): boolean {
-  return capabilities[capabilityFor(method)] !== undefined
+  return Object.hasOwn(capabilities, capabilityFor(method))
 }
 
 /** Whether a client with these capabilities can be asked anything at all. */

@@ -67,11 +67,8 @@ export class Offers {
   async resource(uri: string, view: View): Promise<Offer> {
     const spelled = this.#lists.offering('resources', view).find((server) => uri.startsWith(`${server}+`))
     if (spelled !== undefined) return { server: spelled, key: uri.slice(spelled.length + 1) }
-    const found =
-      this.#findResource(uri, view) ??
-      (await this.#refresh(['resources', 'resourceTemplates'], view).then(() =>
-        this.#findResource(uri, view),
-      ))
+    const find = () => this.#findResource(uri, view)
+    const found = find() ?? (await this.#lists.refresh(['resources', 'resourceTemplates'], view).then(find))
     if (found) return found
     const [only, ...others] = this.#lists.offering('resources', view)
     if (only !== undefined && others.length === 0) return { server: only, key: uri }
@@ -98,9 +95,8 @@ export class Offers {
   }
 
   async #prompt(name: string, view: View): Promise<Offer> {
-    const found =
-      this.#findPrompt(name, view) ??
-      (await this.#refresh(['prompts'], view).then(() => this.#findPrompt(name, view)))
+    const find = () => this.#findPrompt(name, view)
+    const found = find() ?? (await this.#lists.refresh(['prompts'], view).then(find))
     if (found) return found
     throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${name.slice(0, 200)}`)
   }
@@ -111,10 +107,6 @@ export class Offers {
     if (exact) return exact
     const [owner, ...others] = known.filter(({ key }) => key === name)
     return others.length === 0 ? owner : undefined
-  }
-
-  async #refresh(kinds: readonly ListKind[], view: View): Promise<void> {
-    await Promise.all(kinds.map((kind) => this.#lists.collect(kind, view)))
   }
 
   #shown(kind: ListKind, { server, key }: Listed, owners: ReadonlyMap<string, number>): string {

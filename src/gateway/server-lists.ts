@@ -39,6 +39,8 @@ export class ServerLists {
     resources: new Map(),
     resourceTemplates: new Map(),
   }
+  readonly #refreshing = new Map<string, Promise<void>>()
+  readonly #nextRefresh = new Map<string, Promise<void>>()
 
   constructor(servers: ConnectedServers, warn: (warning: string) => void) {
     this.#servers = servers
@@ -50,6 +52,27 @@ export class ServerLists {
     const servers = this.offering(kind, view)
     const lists = await Promise.all(servers.map((server) => this.#ask(kind, server)))
     return lists.flat()
+  }
+
+  /**
+   * Asks the servers of a view again, to look for something that is not known. Those who look at the same time share one
+   * answer, which is never older than their question: a client can look for a thousand things with one request.
+   */
+  refresh(kinds: readonly ListKind[], view: View): Promise<void> {
+    const key = JSON.stringify([kinds, view.profile ?? null])
+    const running = this.#refreshing.get(key)
+    if (!running) return this.#refresh(key, kinds, view)
+    const next = this.#nextRefresh.get(key) ?? running.then(() => this.#refresh(key, kinds, view))
+    this.#nextRefresh.set(key, next)
+    return next
+  }
+
+  #refresh(key: string, kinds: readonly ListKind[], view: View): Promise<void> {
+    this.#nextRefresh.delete(key)
+    const asked = Promise.all(kinds.map((kind) => this.collect(kind, view)))
+    const refreshing = asked.then(() => void this.#refreshing.delete(key))
+    this.#refreshing.set(key, refreshing)
+    return refreshing
   }
 
   /** What they listed the last time they were asked. */
