@@ -39,24 +39,8 @@ describe('a session of an older client', () => {
 
   it('leaves nothing in the store for good, and stays there while it is used', async () => {
     let now = 0
-    const kept = new Map<string, number | undefined>()
     const inner = memoryStore({ clock: { now: () => now } })
-    const store: Store = {
-      get: (key) => inner.get(key),
-      set: (key, value, options) => {
-        kept.set(key, options?.ttlMs)
-        return inner.set(key, value, options)
-      },
-      update: (key, change, options) => {
-        kept.set(key, options?.ttlMs)
-        return inner.update(key, change, options)
-      },
-      delete: (key) => {
-        kept.delete(key)
-        return inner.delete(key)
-      },
-      close: () => inner.close(),
-    }
+    const { store, kept } = observed(inner)
     const { gateway } = await openGateway(
       { modern: MODERN },
       { store, mode: 'lazy', now: () => now, limits: { sessionIdleMs: 1_000 } },
@@ -126,7 +110,41 @@ describe('a session of an older client', () => {
     await clients[0]?.listTools()
     await expect(clients[1]?.listTools()).rejects.toThrow()
   })
+
+  it('is forgotten when many others were opened after it was closed', async () => {
+    const { store, kept } = observed(memoryStore())
+    const { gateway } = await openGateway({ modern: MODERN }, { store, limits: { maxSessions: 2 } })
+    const clients: Awaited<ReturnType<typeof connectClient>>[] = []
+    for (let count = 0; count < 9; count++) clients.push(await connectClient(gateway, { era: 'legacy' }))
+    // Two are open, and two more can be opened again.
+    const records = () => [...kept.keys()].filter((key) => key.includes('client:'))
+    await expect.poll(records).toHaveLength(4)
+    await clients[6]?.listTools()
+    await expect(clients[0]?.listTools()).rejects.toThrow()
+  })
 })
+
+/** A store, and the keys that it has now with the time they are kept. */
+function observed(inner: Store): { store: Store; kept: ReadonlyMap<string, number | undefined> } {
+  const kept = new Map<string, number | undefined>()
+  const store: Store = {
+    get: (key) => inner.get(key),
+    set: (key, value, options) => {
+      kept.set(key, options?.ttlMs)
+      return inner.set(key, value, options)
+    },
+    update: (key, change, options) => {
+      kept.set(key, options?.ttlMs)
+      return inner.update(key, change, options)
+    },
+    delete: (key) => {
+      kept.delete(key)
+      return inner.delete(key)
+    },
+    close: () => inner.close(),
+  }
+  return { store, kept }
+}
 
 describe.each(['modern', 'legacy'] as const)('a %s client that listens', (era) => {
   it('is notified when the tools of a server change', async () => {

@@ -4,6 +4,7 @@ import type { GatewayServices } from './gateway-services.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { LegacyDoor } from './legacy-door.ts'
 import { LEGACY_VERSIONS } from './legacy-session.ts'
+import { LegacySessions } from './legacy-sessions.ts'
 import { ModernDoor } from './modern-door.ts'
 import { MODERN_VERSION } from './modern-request.ts'
 import { type Principal, Refusal } from './principal.ts'
@@ -43,6 +44,7 @@ export class HttpGateway {
   readonly #services: GatewayServices
   readonly #access: Access
   readonly #legacy: LegacyDoor
+  readonly #sessions: LegacySessions
   readonly #modern = new Map<string, KnownDoor>()
   /** Doors of views that are no longer current, until their calls have ended. */
   readonly #retired = new Set<KnownDoor>()
@@ -55,11 +57,12 @@ export class HttpGateway {
   constructor(services: GatewayServices, access: Access) {
     this.#services = services
     this.#access = access
-    this.#legacy = new LegacyDoor(services, access)
+    this.#sessions = new LegacySessions(services, access)
+    this.#legacy = new LegacyDoor(services, this.#sessions)
   }
 
   get sessions(): number {
-    return this.#legacy.size
+    return this.#sessions.size
   }
 
   /** Whether the gateway has a route for this path. */
@@ -101,13 +104,13 @@ export class HttpGateway {
     }
     const revoked = [...this.#retired].filter(({ principal }) => !this.#access.stillAccepts(principal))
     const cut = revoked.map(async ({ opening }) => (await opening.catch(() => undefined))?.cut())
-    await Promise.all([...cut, this.#legacy.review()])
+    await Promise.all([...cut, this.#sessions.review()])
   }
 
   async close(): Promise<void> {
     const doors = [...this.#modern.values(), ...this.#retired]
     await Promise.all(doors.map(async ({ opening }) => (await opening).close()))
-    await this.#legacy.close()
+    await this.#sessions.close()
   }
 
   #retire(door: KnownDoor): void {

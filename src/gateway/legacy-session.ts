@@ -1,9 +1,9 @@
 import { ClientAsks } from './client-asks.ts'
-import type { AskLimits, Json, RequestWire } from './client-line.ts'
-import { eventOf } from './event-streams.ts'
+import type { Json, RequestWire } from './client-line.ts'
 import { type EventStream, type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
+import { PostWire, StandingWire } from './legacy-wires.ts'
 import { methodsOf } from './methods.ts'
 import type { Reply } from './reply.ts'
 import { errorResponse, RpcError } from './rpc-error.ts'
@@ -12,7 +12,6 @@ import { isJson } from './upstream.ts'
 import type { View } from './view.ts'
 
 const METHOD_NOT_FOUND = -32_601
-const NOT_ANSWERED = -32_603
 /** Revisions of the older era, the latest first. */
 export const LEGACY_VERSIONS: readonly string[] = [
   '2025-11-25',
@@ -238,61 +237,6 @@ class Cancelled extends Error {
   override readonly name = 'Cancelled'
 }
 
-/** Reaches the client over the reply to one of its requests. */
-class PostWire implements RequestWire {
-  readonly signal: AbortSignal
-  readonly meta: Json
-  readonly #reply: Reply
-  readonly #asks: ClientAsks
-
-  constructor(
-    reply: Reply,
-    asks: ClientAsks,
-    { signal, params }: { readonly signal: AbortSignal; readonly params: Json },
-  ) {
-    this.signal = signal
-    this.meta = isJson(params._meta) ? params._meta : {}
-    this.#reply = reply
-    this.#asks = asks
-  }
-
-  notify(method: string, params: Json): void {
-    this.#reply.send({ jsonrpc: '2.0', method, params })
-  }
-
-  ask(method: string, params: Json | undefined, limits: AskLimits): Promise<Json> {
-    if (!this.#reply.isOpen) return Promise.reject(gone())
-    return this.#asks.ask((message) => this.#reply.send(message), method, params, limits)
-  }
-
-  async flushed(): Promise<void> {}
-}
-
-/** Reaches the client between its requests, over the stream that it listens to, if there is one. */
-class StandingWire implements RequestWire {
-  readonly signal = new AbortController().signal
-  readonly meta = {}
-  readonly #asks: ClientAsks
-  readonly #events: () => EventStream | undefined
-
-  constructor(asks: ClientAsks, events: () => EventStream | undefined) {
-    this.#asks = asks
-    this.#events = events
-  }
-
-  notify(method: string, params: Json): void {
-    this.#events()?.send(eventOf({ jsonrpc: '2.0', method, params }))
-  }
-
-  ask(method: string, params: Json | undefined, limits: AskLimits): Promise<Json> {
-    const events = this.#events()
-    if (!events?.isOpen) return Promise.reject(gone())
-    return this.#asks.ask((message) => events.send(eventOf(message)), method, params, limits)
-  }
-
-  async flushed(): Promise<void> {}
-}
-
 /** Another token's session, and one that ended, look the same as none. */
 export function refuseUnknown(exchange: Exchange): void {
   refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
@@ -307,8 +251,4 @@ function accept(exchange: Exchange, passedOn: readonly (boolean | undefined)[]):
 
 function isRequest({ method, id }: Json): boolean {
   return typeof method === 'string' && id !== undefined
-}
-
-function gone(): RpcError {
-  return new RpcError(NOT_ANSWERED, 'the client cannot be reached')
 }

@@ -1,0 +1,249 @@
+import type { Access } from './access.ts'
+import type { Json } from './client-line.ts'
+import type { GatewayServices } from './gateway-services.ts'
+import type { ClientIdentity } from './legacy-client.ts'
+import { LegacySession } from './legacy-session.ts'
+import type { RelayTarget } from './replica-duties.ts'
+import { isSessionId, type SessionRecord, SessionRecords } from './session-records.ts'
+import { SessionSearches } from './session-searches.ts'
+
+const SWEEP_MS = 60_000
+/** When the store is asked again for a session that another replica has open and is writing. */
+const LOOK_AGAIN_MS = [10, 40, 150, 300, 500, 1_000, 1_000]
+
+/**
+ * The sessions of older clients over HTTP: those that are open, and those that can be opened again, after a restart or
+ * because they made room for others. Only the token that opened a session can use it.
+ */
+export class LegacySessions implements RelayTarget {
+  readonly #services: GatewayServices
+  readonly #access: Access
+  readonly #records: SessionRecords
+  readonly #open = new Map<string, Promise<LegacySession>>()
+  /** Sessions that were closed here and can be opened again, the first one that was closed at the head. */
+  readonly #closed = new Set<string>()
+  readonly #searches: SessionSearches
+  readonly #stopListening: () => void
+  #stopSweeping = () => {}
+
+  constructor(services: GatewayServices, access: Access) {
+    this.#services = services
+    this.#access = access
+    this.#records = new SessionRecords(services.store, services.limits.sessionIdleMs, services)
+    this.#searches = new SessionSearches(services.now)
+    services.relayTarget = this
+    // A store that was away may have taken nothing meanwhile, or have lost what it had.
+    this.#stopListening = services.store?.onBack(() => void this.rewrite()) ?? (() => {})
+    this.#sweepLater()
+  }
+
+  /** How many sessions are open. */
+  get size(): number {
+    return this.#open.size
+  }
+
+  /**
+   * Opens a session for a client that sent these parameters of `initialize`; undefined when its token is no longer
+   * accepted. `greet` runs while the session is being saved.
+   */
+  async begin<Greeting>(
+    client: ClientIdentity,
+    initialize: Json,
+    greet: (session: LegacySession) => Greeting,
+  ): Promise<{ readonly id: string; readonly greeting: Greeting } | undefined> {
+    await this.#makeRoom()
+    const current = this.#current(client)
+    if (!current) return undefined
+    const id = this.#services.newId()
+    const session = await this.#start(id, current, initialize)
+    const { principal, view, activation } = current
+    const record = { principal: principal.id, profile: view.profile, activation, initialize }
+    const saved = this.#records.save(id, record)
+    const greeting = greet(session)
+    await saved
+    // Nothing is kept for a token that was revoked meanwhile.
+    if (!this.#access.stillAccepts(principal)) await this.remove(id)
+    return { id, greeting }
+  }
+
+  /**
+   * The session with this id, if it is the client's, with the view that its profile has now. Rejects when nobody can say
+   * now whether there is one.
+   */
+  async find(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
+    const session = await (this.#open.get(id) ?? this.#restore(id, client))
+    const current = this.#current(client)
+    if (!current || !session?.belongsTo(current)) return undefined
+    await session.show(current.view)
+    this.#records.used(id)
+    return session
+  }
+
+  /** Ends a session for good. */
+  async end(session: LegacySession): Promise<void> {
+    await session.close()
+    await this.remove(session.id)
+  }
+
+  /** Removes what is kept of a session. */
+  async remove(id: string): Promise<void> {
+    this.#closed.delete(id)
+    await this.#records.remove(id)
+    await this.#services.sessions.forget(id)
+  }
+
+  /**
+   * Ends the sessions that their clients may no longer use, all at once. One whose profile has other settings now goes on
+   * with them; one whose profile is gone ends after the calls that are under way.
+   */
+  async review(): Promise<void> {
+    const reviewed = [...this.#open.values()].map(async (opening) => {
+      const session = await opening.catch(() => undefined)
+      if (session) await this.#review(session)
+    })
+    await Promise.all(reviewed)
+  }
+
+  async close(): Promise<void> {
+    this.#stopSweeping()
+    this.#stopListening()
+    await Promise.all((await this.#opened()).map((session) => session.close()))
+  }
+
+  /** Takes a message that came to another replica, if the session is open here. */
+  async take(id: string, message: Json): Promise<void> {
+    const session = await this.#open.get(id)
+    session?.take(message)
+  }
+
+  async rewrite(): Promise<void> {
+    await this.#records.rewrite()
+    for (const session of await this.#opened()) await session.refresh()
+  }
+
+  wanted(id: string): boolean {
+    const opening = this.#open.get(id)
+    if (!opening) return false
+    // What belongs to the session comes first: whoever finds its record opens it.
+    opening
+      .then((session) => session.refresh())
+      .then(() => this.#records.write(id))
+      .catch((error) => this.#services.warn(String(error)))
+    return true
+  }
+
+  async ended(id: string): Promise<void> {
+    const session = await this.#open.get(id)
+    await session?.close()
+  }
+
+  async #review(session: LegacySession): Promise<void> {
+    if (!this.#access.stillAccepts(session.identity.principal)) return this.end(session)
+    const current = this.#current(session.identity)
+    // What fails here is tried again by the next request.
+    if (current) await session.show(current.view).catch((error) => this.#services.warn(String(error)))
+    else await session.retire()
+  }
+
+  /** A client with the view that its profile has now; undefined when it may no longer come in. */
+  #current(client: ClientIdentity): ClientIdentity | undefined {
+    if (!this.#access.stillAccepts(client.principal)) return undefined
+    const view = this.#services.sessions.view(client.view.profile, client.principal)
+    return view && { ...client, view }
+  }
+
+  /** Opens a session again that another process, or an earlier start, had open. */
+  async #restore(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
+    const record = (await this.#records.load(id)) ?? (await this.#seek(id, client.principal.id))
+    if (record?.principal !== client.principal.id || record.profile !== client.view.profile) return undefined
+    await this.#makeRoom()
+    // Two requests may have come at once.
+    const known = this.#open.get(id)
+    if (known) return known
+    // The record took a while: tokens and profiles may have changed.
+    const current = this.#current(client)
+    if (!current) return undefined
+    const session = await this.#start(id, { ...current, activation: record.activation }, record.initialize)
+    await this.#records.save(id, record)
+    if (!this.#access.stillAccepts(current.principal)) await this.remove(id)
+    return session
+  }
+
+  /** The record of a session that was not saved, or that the store has lost, from the replica that has it open. */
+  async #seek(id: string, principal: string): Promise<SessionRecord | undefined> {
+    const { replicas, schedule } = this.#services
+    if (!replicas || !isSessionId(id) || this.#searches.isMissing(id)) return undefined
+    const end = this.#searches.begin(principal)
+    try {
+      const held = await replicas.wanted(id)
+      if (held === 'none') {
+        this.#searches.noteMissing(id)
+        return undefined
+      }
+      for (const delayMs of held === 'held' ? LOOK_AGAIN_MS : [0]) {
+        await new Promise<void>((resolve) => void schedule(delayMs, resolve))
+        const record = await this.#records.load(id)
+        if (record) return record
+      }
+      return undefined
+    } finally {
+      end()
+    }
+  }
+
+  #start(id: string, identity: ClientIdentity, initialize: Json): Promise<LegacySession> {
+    const { log } = this.#services
+    const client = { token: identity.principal.name, profile: identity.view.profile }
+    log.info('session opened', client)
+    const onClose = () => {
+      log.info('session ended', client)
+      this.#open.delete(id)
+      this.#records.forget(id)
+      this.#noteClosed(id)
+    }
+    const opening = LegacySession.open(this.#services, { id, identity, onClose }, initialize)
+    this.#open.set(id, opening)
+    this.#closed.delete(id)
+    opening.catch(onClose)
+    return opening
+  }
+
+  /**
+   * What is kept of sessions that were closed is limited too: a client can open any number, one after another. Where there
+   * are replicas, another one may have the session open.
+   */
+  #noteClosed(id: string): void {
+    const { limits, replicas } = this.#services
+    if (replicas) return
+    const { maxSessions } = limits
+    this.#closed.add(id)
+    const [first] = this.#closed
+    if (maxSessions > 0 && this.#closed.size > maxSessions && first !== undefined) void this.remove(first)
+  }
+
+  /** The session that was idle the longest makes room; with a store it can come back. One with a call under way stays. */
+  async #makeRoom(): Promise<void> {
+    const { maxSessions } = this.#services.limits
+    if (maxSessions === 0 || this.#open.size < maxSessions) return
+    const idle = (await this.#opened()).filter(({ isIdle }) => isIdle)
+    const [first, ...others] = idle
+    if (!first) return
+    await others.reduce((oldest, one) => (one.lastUsedAt < oldest.lastUsedAt ? one : oldest), first).close()
+  }
+
+  #sweepLater(): void {
+    this.#stopSweeping = this.#services.schedule(SWEEP_MS, () => void this.#sweep())
+  }
+
+  async #sweep(): Promise<void> {
+    this.#sweepLater()
+    const { now, limits } = this.#services
+    for (const session of await this.#opened())
+      if (session.isIdle && now() - session.lastUsedAt > limits.sessionIdleMs) await session.close()
+  }
+
+  async #opened(): Promise<readonly LegacySession[]> {
+    const opening = await Promise.allSettled(this.#open.values())
+    return opening.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  }
+}
