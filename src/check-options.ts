@@ -30,6 +30,18 @@ export function checkOptions<Options extends object>(
   checkMembers(owner, '', options, rules)
 }
 
+/**
+ * Checks the values of an object that may have other keys too, such as an instance of a class. Throws `config-invalid`
+ * for a value out of range.
+ */
+export function checkFields<Fields extends object>(
+  owner: string,
+  object: object,
+  rules: OptionRules<Fields>,
+): void {
+  checkKnown(owner, '', object as Readonly<Record<string, unknown>>, rules)
+}
+
 /** One of these values. */
 export function oneOf(...choices: readonly (string | number | boolean)[]): ValueCheck {
   return {
@@ -55,12 +67,17 @@ export function milliseconds({ from = 0 } = {}): ValueCheck {
   return wholeNumber({ from, to: MAX_TIMER_MS })
 }
 
-/** Any number of at least `least`, `Infinity` included. */
-export function numberFrom(least: number): ValueCheck {
+/** Any number in a range, ends included; without `most`, `Infinity` too. */
+export function numberFrom(least: number, most = Number.POSITIVE_INFINITY): ValueCheck {
   return {
-    expected: `a number, ${least} or more`,
-    accepts: (value) => typeof value === 'number' && value >= least,
+    expected: expectedNumber(least, most),
+    accepts: (value) => typeof value === 'number' && value >= least && value <= most,
   }
+}
+
+function expectedNumber(least: number, most: number): string {
+  if (most !== Number.POSITIVE_INFINITY) return `a number from ${least} to ${most}`
+  return least === Number.NEGATIVE_INFINITY ? 'a number' : `a number, ${least} or more`
 }
 
 /** A text. */
@@ -163,6 +180,15 @@ function checkMembers(
     const step = nearest === undefined ? `it takes ${known.join(', ')}` : `did you mean "${path}${nearest}"?`
     throw invalid(`${owner} has no option "${path}${key}"; ${step}`)
   }
+  checkKnown(owner, path, options, rules)
+}
+
+function checkKnown(
+  owner: string,
+  path: string,
+  options: Readonly<Record<string, unknown>>,
+  rules: Readonly<Record<string, ValueCheck>>,
+): void {
   for (const [key, check] of Object.entries(rules)) {
     const value = options[key]
     if (value === undefined && !check.isRequired) continue

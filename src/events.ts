@@ -1,3 +1,4 @@
+import { ToolcribError } from './errors.ts'
 import type { Finding } from './finding.ts'
 import type { Reply } from './reply.ts'
 import type { CallResult, ToolCall, ToolSource } from './tool.ts'
@@ -227,9 +228,11 @@ export class EventStream {
 
   /**
    * Calls the listener for every event from now on, or only for one session's events. Returns a function that
-   * unsubscribes.
+   * unsubscribes. Throws `config-invalid` for anything but a function.
    */
   subscribe(listener: Listener, { sessionId }: { readonly sessionId?: string | undefined } = {}): () => void {
+    if (typeof listener !== 'function')
+      throw new ToolcribError('config-invalid', 'subscribe() takes a function that is called with each event')
     const subscriber = { listener, sessionId }
     this.#subscribers.add(subscriber)
     return () => void this.#subscribers.delete(subscriber)

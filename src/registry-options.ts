@@ -43,7 +43,7 @@ export interface SharedOptions<Dialect extends SessionDialect = SessionDialect> 
   readonly defer?: Defer
   /** Auto mode turns lazy at this many registered tools; 15. */
   readonly toolThreshold?: number
-  /** Auto mode turns lazy when definitions take more than this percentage of `contextWindow`; 10. */
+  /** Auto mode turns lazy when definitions take more than this percentage of `contextWindow`, 0 to 100; 10. */
   readonly thresholdPercent?: number
   /** The model's context window in tokens; without it, `thresholdPercent` is not used. */
   readonly contextWindow?: number
@@ -121,7 +121,7 @@ const SHARED_RULES: OptionRules<SharedOptions> = {
   mode: oneOf('full', 'lazy', 'auto'),
   defer: oneOf('auto', 'all', 'mcp', 'flagged'),
   toolThreshold: wholeNumber(),
-  thresholdPercent: numberFrom(0),
+  thresholdPercent: numberFrom(0, 100),
   contextWindow: wholeNumber(),
   pinned: textList,
   maxActive: wholeNumber(),

@@ -1,4 +1,14 @@
 import type { CapabilityHandles, CapabilityRequest } from './capability.ts'
+import {
+  anyFunction,
+  anyObject,
+  anyText,
+  either,
+  milliseconds,
+  type OptionRules,
+  trueOrFalse,
+  wholeNumber,
+} from './check-options.ts'
 
 /** Any JSON Schema, 2020-12 or draft-07, boolean schemas included. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown }
@@ -138,6 +148,28 @@ export interface Tool<Input = unknown> {
    * precedence.
    */
   reduce?(result: ToolResult, context: ReduceContext): ToolResult | undefined
+}
+
+/**
+ * The optional fields of a tool, besides its capabilities. Values out of range are refused: a limit that is not a number
+ * would be a limit that is off.
+ */
+export const TOOL_FIELD_RULES: OptionRules<
+  Omit<Tool, 'name' | 'description' | 'inputSchema' | 'capabilities' | 'execute'>
+> = {
+  title: anyText,
+  outputSchema: either(trueOrFalse, anyObject),
+  annotations: anyObject,
+  toolset: anyText,
+  searchHint: anyText,
+  deferred: trueOrFalse,
+  alwaysInclude: trueOrFalse,
+  maxResultChars: wholeNumber(),
+  timeoutMs: milliseconds(),
+  maxConcurrent: wholeNumber({ from: 1 }),
+  cacheTtlMs: wholeNumber(),
+  isAvailable: anyFunction,
+  reduce: anyFunction,
 }
 
 /** The part of a tool that a model sees. */

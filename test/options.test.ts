@@ -45,6 +45,15 @@ const NAMED: [string, (options: never) => unknown][] = [
   ['watchConfig()', (options) => watchConfig(options)],
 ]
 
+/** Take an object of their own, which may have any other keys. */
+const OBJECTS: [string, (fields: never) => unknown][] = [
+  ['a tool', (fields: object) => new ToolRegistry().register({ ...tool('a'), ...fields })],
+  [
+    'a tool of a server',
+    (fields: object) => new ToolRegistry().registerMcp({ ...tool('a'), ...fields }, 's'),
+  ],
+]
+
 const EMBEDDER = { name: 'e', dimensions: 1, embed: (texts: readonly string[]) => texts.map(() => [1]) }
 const WATCHED = { cwd: '/', env: {}, onChange: () => {}, onError: () => {} }
 
@@ -100,6 +109,7 @@ describe('options', () => {
     ['new ToolRegistry()', { toolThreshold: -1 }],
     ['new ToolRegistry()', { toolThreshold: 1.5 }],
     ['new ToolRegistry()', { thresholdPercent: Number.NaN }],
+    ['new ToolRegistry()', { thresholdPercent: 101 }],
     ['new ToolRegistry()', { contextWindow: '200k' }],
     ['new ToolRegistry()', { maxActive: 1.5 }],
     ['new ToolRegistry()', { maxActive: Number.POSITIVE_INFINITY }],
@@ -136,6 +146,24 @@ describe('options', () => {
     ['syncMcp()', { lazy: 'false' }],
     ['syncMcp()', { pinned: 'a' }],
     ['syncMcp()', { trust: 1 }],
+    ['registry.search()', { limit: '5' }],
+    ['registry.search()', { limit: Number.NaN }],
+    ['session.search()', { offset: '5' }],
+    ['a tool', { title: 5 }],
+    ['a tool', { outputSchema: 'object' }],
+    ['a tool', { annotations: 'read-only' }],
+    ['a tool', { toolset: 4 }],
+    ['a tool', { searchHint: 4 }],
+    ['a tool', { deferred: 'yes' }],
+    ['a tool', { alwaysInclude: 1 }],
+    ['a tool', { maxResultChars: -1 }],
+    ['a tool', { maxResultChars: Number.NaN }],
+    ['a tool', { timeoutMs: '5s' }],
+    ['a tool', { maxConcurrent: 0 }],
+    ['a tool', { cacheTtlMs: -1 }],
+    ['a tool', { isAvailable: true }],
+    ['a tool', { reduce: 'short' }],
+    ['a tool of a server', { timeoutMs: -1 }],
     ['fork()', { maxActive: -1 }],
     ['fork()', { maxActive: Number.NaN }],
     ['fork()', { tools: 'a' }],
@@ -182,9 +210,25 @@ describe('options', () => {
     ['watchConfig()', { ...WATCHED, onError: undefined }],
     ['watchConfig()', { ...WATCHED, settle: 1 }],
   ])('%s refuses %j', async (place, options) => {
-    const take = [...PLACES, ...NAMED].find(([name]) => name === place)?.[1]
+    const take = [...PLACES, ...NAMED, ...OBJECTS].find(([name]) => name === place)?.[1]
     expect(take).toBeDefined()
     expect(await faultOf(() => take?.(untyped(options)))).toMatchObject({ code: 'config-invalid' })
+  })
+
+  it('of a search are clamped when they are numbers out of range', async () => {
+    const { matches } = await lazyRegistry().search('file', { limit: -1, offset: Number.NEGATIVE_INFINITY })
+    expect(matches).toHaveLength(1)
+  })
+
+  it('leave a tool its own fields, and a stream nothing but functions', async () => {
+    const registry = new ToolRegistry()
+    registry.register({ ...tool('a'), retries: -1 } as Tool)
+    expect(registry.has('a')).toBe(true)
+    expect(await faultOf(() => registry.subscribe(untyped('log')))).toMatchObject({ code: 'config-invalid' })
+    expect(registry.syncMcp('s', [tool('b'), { ...tool('c'), maxConcurrent: 0 }])).toMatchObject({
+      added: ['mcp__s__b'],
+      skipped: [{ name: 'c', reason: expect.stringContaining('maxConcurrent is 0') }],
+    })
   })
 
   it('of a fork never include a policy of its own: what it may use is `tools`', async () => {

@@ -161,6 +161,7 @@ describe('what a tool returns', () => {
     expect(await returning(null)).toEqual({ ok: true, value: '' })
     expect(await returning({ a: [1] })).toEqual({ ok: true, value: '{"a":[1]}', structured: { a: [1] } })
     expect(await returning(5)).toEqual({ ok: true, value: '5', structured: 5 })
+    expect(await returning(2n ** 64n)).toEqual({ ok: true, value: '18446744073709551616' })
     expect(await returning({ ok: true })).toEqual({
       ok: true,
       value: '{"ok":true}',

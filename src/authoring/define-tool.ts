@@ -6,16 +6,14 @@ import {
   anyText,
   checkOptions,
   either,
-  milliseconds,
   type OptionRules,
   optionsWith,
   required,
   trueOrFalse,
-  wholeNumber,
 } from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import type { JsonSchema, Tool, ToolContext, ToolResult } from '../tool.ts'
+import { type JsonSchema, TOOL_FIELD_RULES, type Tool, type ToolContext, type ToolResult } from '../tool.ts'
 import type { InferSchema } from './infer-schema.ts'
 import { valibotJsonSchema } from './valibot-schema.ts'
 import { wrapResult } from './wrap-result.ts'
@@ -38,24 +36,12 @@ export type ToolDraft<Schema> = Omit<Tool, 'inputSchema' | 'execute'> & {
 }
 
 const RULES: OptionRules<ToolDraft<SchemaInput>> = {
+  ...TOOL_FIELD_RULES,
   name: required(anyText),
-  title: anyText,
   description: required(anyText),
   inputSchema: required(either(trueOrFalse, anyObject, anyFunction)),
-  outputSchema: either(trueOrFalse, anyObject),
-  annotations: anyObject,
-  toolset: anyText,
-  searchHint: anyText,
-  deferred: trueOrFalse,
-  alwaysInclude: trueOrFalse,
   capabilities: optionsWith<CapabilityRequest>(CAPABILITY_RULES),
-  maxResultChars: wholeNumber(),
-  timeoutMs: milliseconds(),
-  maxConcurrent: wholeNumber({ from: 1 }),
-  cacheTtlMs: wholeNumber(),
-  isAvailable: anyFunction,
   execute: required(anyFunction),
-  reduce: anyFunction,
 }
 
 /**

@@ -5,7 +5,7 @@ import type { ToolResult } from '../tool.ts'
 
 /**
  * Runs a tool's code and converts its return value to a `ToolResult`. Strings and `ToolResult`s are kept, undefined
- * and null become an empty string, and other values become JSON plus `structured`. A returned or thrown `Error` is a
+ * and null become an empty string, a bigint its digits, and other values JSON plus `structured`. A returned or thrown `Error` is a
  * failure: `execution_failed`, or the code of a `CapabilityError`.
  */
 export function wrapResult(run: () => unknown): ToolResult | Promise<ToolResult> {
@@ -24,6 +24,8 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 function wrap(returned: unknown): ToolResult {
   if (typeof returned === 'string') return { ok: true, value: returned }
   if (returned === undefined || returned === null) return { ok: true, value: '' }
+  // JSON has no such numbers.
+  if (typeof returned === 'bigint') return { ok: true, value: String(returned) }
   if (returned instanceof Error) return failed(returned)
   if (isToolResult(returned)) return returned
   return { ok: true, value: JSON.stringify(returned) ?? String(returned), structured: returned }

@@ -1,10 +1,17 @@
-import { anyText, checkOptions, type OptionRules, textList, trueOrFalse } from '../check-options.ts'
+import {
+  anyText,
+  checkFields,
+  checkOptions,
+  type OptionRules,
+  textList,
+  trueOrFalse,
+} from '../check-options.ts'
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit, SyncReport } from '../events.ts'
 import { isRecord } from '../json.ts'
 import { checkName, sourceKey } from '../names.ts'
 import { checkSchema } from '../schema/check-schema.ts'
-import type { Tool, ToolSource } from '../tool.ts'
+import { TOOL_FIELD_RULES, type Tool, type ToolSource } from '../tool.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Deferral, Entry } from './entry.ts'
 
@@ -143,6 +150,7 @@ const TRUST = { builtin: 4, plugin: 3, trustedServer: 2, approvedServer: 1, serv
 /** The entry of a built-in or a plugin's tool, or a `ToolcribError` for one that cannot be registered. */
 export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload }: RegisterOptions): Entry {
   checkName(tool?.name, 'tool name')
+  checkFields(`the tool "${tool.name}"`, tool, TOOL_FIELD_RULES)
   if (pluginId !== undefined) checkName(pluginId, 'plugin id')
   const source: ToolSource =
     pluginId === undefined ? { kind: 'builtin' } : { kind: 'plugin', plugin: pluginId }
@@ -164,6 +172,7 @@ export function mcpEntry(tool: Tool, server: string, options: SyncOptions = {}):
   checkName(tool?.name, 'tool name')
   const name = `mcp__${server}__${tool.name}`
   checkName(name, 'tool name')
+  checkFields(`the tool "${name}"`, tool, TOOL_FIELD_RULES)
   const isPinned =
     options.lazy === false ||
     options.pinned?.includes(tool.name) ||

@@ -1,4 +1,4 @@
-import { anyText, anyValue, type OptionRules } from '../check-options.ts'
+import { anyText, numberFrom, type OptionRules } from '../check-options.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 
 /** Options of a search. */
@@ -11,8 +11,14 @@ export interface SearchOptions {
   readonly server?: string
 }
 
-/** Numbers out of range are clamped, so any will do. */
-export const SEARCH_RULES: OptionRules<SearchOptions> = { limit: anyValue, offset: anyValue, server: anyText }
+/** Numbers out of range are clamped, so any number will do. */
+const anyNumber = numberFrom(Number.NEGATIVE_INFINITY)
+
+export const SEARCH_RULES: OptionRules<SearchOptions> = {
+  limit: anyNumber,
+  offset: anyNumber,
+  server: anyText,
+}
 
 /** A search result, best first. */
 export interface SearchResult {
