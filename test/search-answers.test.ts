@@ -85,6 +85,23 @@ describe('what the surface shows anyway', () => {
     ])
   })
 
+  it('is an answer: nothing beside it says that no tool fits', async () => {
+    const one = await ask(await open(), 'tool_search', { query: 'invoice customer' })
+    expect(one).toMatchObject({ matches: [], already_visible: ['send_invoice'] })
+    expect(one).not.toHaveProperty('note')
+    expect(one.hint).toContain('already_visible')
+    const select = await open({ searchTool: 'ToolSearch' })
+    const two = await ask(select, 'ToolSearch', { query: 'invoice customer' })
+    expect(two).toMatchObject({ matches: [], already_visible: ['send_invoice'] })
+    expect(two).not.toHaveProperty('note')
+    expect(two.hint).toContain('already_visible')
+    const regex = await open({ searchTool: 'tool_search_regex' })
+    const three = await ask(regex, 'tool_search_regex', { pattern: 'invoice' })
+    expect(three.suggestion).toContain('already_visible')
+    const miss = await ask(await open(), 'tool_search', { query: 'xylophone zebra' })
+    expect(miss.note).toContain('No tool fits.')
+  })
+
   it('is loaded by name like any other, and takes no place among the activations', async () => {
     const session = await open({ maxActive: 1 })
     expect(await ask(session, 'tool_search', { name: 'ping' })).toMatchObject({

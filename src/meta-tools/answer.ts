@@ -51,6 +51,9 @@ export function howToCall({ isDispatch }: Pick<SearchToolOptions, 'isDispatch'>)
 /** How to ask, for every search tool's description and the prompt note. */
 export const HOW_TO_ASK = 'Ask in English, with a verb and an object: "create issue", "read spreadsheet".'
 
+/** What to do when only shown tools fit a search. */
+export const ONLY_VISIBLE = 'Only tools that you have already fit; call one of already_visible directly.'
+
 /** The top of a search answer: that no tool fits well, and what an earlier search for the same thing returned. */
 export function answerHead({ advice, alreadyFound = [] }: DeferredResult): object {
   return {

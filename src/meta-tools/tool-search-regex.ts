@@ -8,6 +8,7 @@ import {
   howToCall,
   inputInvalid,
   isBadQuery,
+  ONLY_VISIBLE,
   serverChanges,
 } from './answer.ts'
 import type { DeferredResult, SearchSession, SearchToolOptions } from './search-session.ts'
@@ -95,7 +96,10 @@ function noMatches(session: SearchSession, pattern: string, found: DeferredResul
     message: `No deferred tool matches /${pattern}/.`,
     ...visible(found),
     ...serverChanges(session),
-    suggestion: 'Try a shorter pattern, or alternatives such as "file|document".',
+    suggestion:
+      found.alreadyVisible.length > 0
+        ? ONLY_VISIBLE
+        : 'Try a shorter pattern, or alternatives such as "file|document".',
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })
 }

@@ -10,6 +10,7 @@ import {
   HOW_TO_ASK,
   howToCall,
   inputInvalid,
+  ONLY_VISIBLE,
   serverChanges,
   worthActivating,
 } from './answer.ts'
@@ -59,6 +60,7 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
           ...(gone.length > 0 ? { evicted: gone } : {}),
           ...(found.alreadyVisible.length > 0 ? { already_visible: clipList(found.alreadyVisible) } : {}),
           ...serverChanges(session),
+          ...(found.total === 0 && found.alreadyVisible.length > 0 ? { hint: ONLY_VISIBLE } : {}),
           ...(left.length > 0
             ? { omitted: clipList(left), hint: 'These did not fit; select them next.' }
             : {}),

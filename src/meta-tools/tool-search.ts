@@ -13,6 +13,7 @@ import {
   HOW_TO_ASK,
   howToCall,
   inputInvalid,
+  ONLY_VISIBLE,
   serverChanges,
   shorten,
   worthActivating,
@@ -144,7 +145,6 @@ function footer(found: DeferredResult, shown: number, { limit, offset }: Page): 
 }
 
 const NOTHING_FITS = 'Nothing fits. Try other words, or fewer; if that fails too, there is no such tool.'
-const ONLY_VISIBLE = 'Only tools that you have already fit; call one of already_visible directly.'
 
 async function loadByName(
   session: SearchSession,

@@ -248,7 +248,7 @@ export class SessionSearch implements HintSource {
 
 /** What a search among the deferred found, with what the surface shows anyway. */
 function withVisible(
-  { missing, unmatchedTerms, ...found }: Omit<DeferredResult, 'alreadyVisible'>,
+  { missing, unmatchedTerms, advice, ...found }: Omit<DeferredResult, 'alreadyVisible'>,
   shown: SearchResult,
 ): DeferredResult {
   // What only one of the two searches misses, the other has found.
@@ -257,8 +257,11 @@ function withVisible(
   const best = Math.max(0, ...found.matches.map(({ score }) => score))
   // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
   const fitting = shown.matches.filter(({ score }) => score >= best / 2)
+  // "No tool fits" would be false beside a shown tool that does.
+  const isPoor = fitting.length === 0 || shown.advice !== undefined
   return {
     ...found,
+    ...(advice !== undefined && isPoor ? { advice } : {}),
     ...(stillMissing?.length ? { missing: stillMissing } : {}),
     ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
     alreadyVisible: fitting.map(({ name }) => name),

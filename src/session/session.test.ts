@@ -30,6 +30,30 @@ const shown = (session: Session) => session.surface().tools.map(({ name }) => na
 const callOf = (name: string, args: unknown = {}) => ({ toolCallId: '1', name, args })
 
 describe('a session', () => {
+  it('names what the host evicted in the next answer of its search, once', async () => {
+    const session = await house().openSession({ maxActive: 1 })
+    await session.activate(['mcp__s__a'])
+    await session.activate(['mcp__s__b'])
+    const load = async (name: string) => {
+      const [found] = await session.execute([callOf('tool_search', { name })])
+      return found?.result.ok ? found.result.structured : found?.result
+    }
+    expect(await load('mcp__s__c')).toMatchObject({ evicted: ['mcp__s__a', 'mcp__s__b'] })
+    expect(await load('mcp__s__a')).toMatchObject({ evicted: ['mcp__s__c'] })
+  })
+
+  it('reports each name once, however often it was given', async () => {
+    const session = await house().openSession()
+    const twice = (name: string) => [name, name]
+    expect(await session.activate([...twice('mcp__s__a'), ...twice('own'), ...twice('nope')])).toEqual({
+      activated: ['mcp__s__a', 'own'],
+      evicted: [],
+      missing: ['nope'],
+    })
+    expect(await session.preload(twice('mcp__s__b'))).toMatchObject({ activated: ['mcp__s__b'] })
+    expect(await session.deactivate(twice('mcp__s__a'))).toEqual(['mcp__s__a'])
+  })
+
   it('says once that a definition changed, and again when it changes again', async () => {
     const events: ToolcribEvent[] = []
     const registry = house(events)

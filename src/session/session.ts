@@ -148,9 +148,14 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     return this.#searches.all(query, options)
   }
 
-  /** Checks tools out, best first. Names that are unknown, denied or unavailable come back as `missing`. */
+  /**
+   * Checks tools out, best first. Names that are unknown, denied or unavailable come back as `missing`. What is evicted is
+   * also named in the next answer of the search tool.
+   */
   async activate(names: readonly string[]): Promise<ActivationReport> {
-    return this.#track(this.currentTurn().activate(listOf(names, 'activate')))
+    const report = await this.#track(this.currentTurn().activate(listOf(names, 'activate')))
+    this.#checkout.noteEvictions(report.evicted)
+    return report
   }
 
   /** Gives tools back; returns the names that were active. */

@@ -52,7 +52,7 @@ export interface SessionSettings<Dialect extends SessionDialect = SessionDialect
 
 /** Names of tools, as a method of a session takes them. Throws `config-invalid` for anything else. */
 export function listOf(names: unknown, method: string): readonly string[] {
-  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return [...new Set(names)]
   throw new ToolcribError(
     'config-invalid',
     `${method}() takes an array of tool names, such as ["mcp__github__search"]`,
