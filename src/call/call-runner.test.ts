@@ -87,6 +87,11 @@ describe('what a call is refused for, in this order', () => {
     })
   })
 
+  test('a long name that is not there is cut in the answer', async () => {
+    const [answer] = await runner().execute([callOf('x'.repeat(5_000))], context, fakeScope([tool]))
+    expect(answer?.result).toMatchObject({ error: expect.stringMatching(/^Unknown tool: x{200,255}….?$/) })
+  })
+
   test('a gate that refuses is named', async () => {
     const result = await runOne(
       tool,

@@ -77,6 +77,9 @@ describe('before_tool_call', () => {
       () => 'yes' as never,
       () => ({ allow: true }) as never,
       () => ({ args: 1n }) as never,
+      () => ({ args: undefined }),
+      () => ({ result: 'done' }) as never,
+      () => ({}) as never,
       () => [] as never,
     ]
     for (const before_tool_call of broken) {
@@ -85,6 +88,11 @@ describe('before_tool_call', () => {
         code: 'denied',
       })
     }
+  })
+
+  test('that says false to denying it lets it through', async () => {
+    const hooks: CallHooks = { before_tool_call: () => ({ deny: false }) as never }
+    expect(await withHooks(hooks)).toEqual({ ok: true, value: '{"n":1}' })
   })
 
   test('that hangs is denied by the deadline of the context', async () => {

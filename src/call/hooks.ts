@@ -3,7 +3,7 @@ import { copyJson, isRecord } from '../json.ts'
 import { copyResult } from '../secrets/mask.ts'
 import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
-import { failure, readResult, toResult } from './answers.ts'
+import { failure, readResult } from './answers.ts'
 import type { HookList } from './batch.ts'
 import type { HookedCall } from './call-scope.ts'
 import { BatchAbort, type Limits, type Outcome, runWithin } from './run-within.ts'
@@ -51,8 +51,9 @@ function readBeforeAnswer(
       const unknown = Object.keys(said).find((key) => !BEFORE_KEYS.includes(key))
       if (unknown !== undefined) return { refusal: unknownAnswer(unknown) }
       if (deny !== undefined && deny !== false) return { refusal: failure('denied', denialText(deny)) }
-      if (result !== undefined) return { answer: toResult(result) }
-      if ('args' in said) return { args: copyJson(said.args ?? {}) }
+      if (result !== undefined) return readAnswer(result)
+      if (said.args !== undefined) return { args: copyJson(said.args ?? {}) }
+      if (deny === false) return undefined
     }
   } catch (thrown) {
     return {
@@ -62,6 +63,12 @@ function readBeforeAnswer(
   return {
     refusal: failure('denied', 'a hook returned something other than { args }, { result } or { deny }'),
   }
+}
+
+function readAnswer(result: unknown): { refusal: ToolResult } | { answer: ToolResult } {
+  const read = readResult(result)
+  if (typeof read !== 'string') return { answer: read }
+  return { refusal: failure('denied', `a hook returned a result that is not a tool result: ${read}`) }
 }
 
 const BEFORE_KEYS = ['args', 'result', 'deny']

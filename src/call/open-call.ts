@@ -1,6 +1,7 @@
 import { readArguments } from '../json.ts'
 import type { CheckedArguments } from '../schema/check-arguments.ts'
 import { maskArguments } from '../secrets/mask-arguments.ts'
+import { clipText } from '../text.ts'
 import type { ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from './answers.ts'
 import { type Batch, partFailed } from './batch.ts'
@@ -89,12 +90,15 @@ function unknownTool(call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'st
   return { isUse: false, step: { answer: notAvailable(describeUnknown(call.name, batch.scope)) } }
 }
 
+/** As long as a registered name may be. */
+const MAX_SHOWN_NAME = 256
+
 function describeUnknown(name: string, scope: CallScope): string {
   const nextStep = scope.searchToolName ? ` Find tools with ${scope.searchToolName}.` : ''
   if (scope.isGone(name)) return `"${name}" is no longer available: it was removed.${nextStep}`
   const close = scope.suggest(name).slice(0, 5)
   const suggestion = close.length > 0 ? ` Close names: ${close.join(', ')}.` : ''
-  return `Unknown tool: ${name === '' ? '(no name)' : name}.${suggestion}${nextStep}`
+  return `Unknown tool: ${clipText(name, MAX_SHOWN_NAME) || '(no name)'}.${suggestion}${nextStep}`
 }
 
 function notAvailable(error: string): ToolResult {
