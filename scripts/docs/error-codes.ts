@@ -77,8 +77,10 @@ function messagesOf(program: ts.Program): ReadonlyMap<string, ReadonlySet<string
     if (ts.isObjectLiteralExpression(node)) note(propertyOf(node, 'code'), propertyOf(node, 'error'))
     ts.forEachChild(node, visit)
   }
-  for (const source of program.getSourceFiles())
-    if (/^src\//.test(relative(ROOT, source.fileName)) && !/contract/.test(source.fileName)) visit(source)
+  for (const source of program.getSourceFiles()) {
+    const path = relative(ROOT, source.fileName)
+    if (path.startsWith('src/') && !path.includes('contract')) visit(source)
+  }
   return messages
 }
 
