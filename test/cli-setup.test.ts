@@ -146,6 +146,28 @@ describe('toolcrib without a command', () => {
     await client.close()
   })
 
+  it('says before it writes that secrets are copied, and where git would see them', async () => {
+    const keyed = { command: 'no-such-program', args: ['--api-key', 'k-1234567890abcdef'] }
+    put(path('home', '.cursor', 'mcp.json'), { mcpServers: { keyed } })
+    const heard: string[] = []
+    const setUp = async () => {
+      const { terminal, stdout } = fakeTerminal({ env: environment(), cwd: path() })
+      class No extends DefaultAnswers {
+        override async confirm(): Promise<boolean> {
+          heard.push(stdout())
+          return false
+        }
+      }
+      await runSetup(terminal, { yes: true }, new No())
+    }
+    await setUp()
+    mkdirSync(path('home', '.git'))
+    await setUp()
+    const note = 'note the secrets in the entries of keyed are copied too, into'
+    expect(heard[0]).toContain(`${note} a file that only you can read`)
+    expect(heard[1]).toContain(`${note} the git repository ${path('home')}`)
+  })
+
   it('changes no program while no server is ready, and says what comes first', async () => {
     put(path('home', '.cursor', 'mcp.json'), {})
     const { status, stdout } = await toolcrib('--yes')

@@ -97,7 +97,8 @@ class Setup {
 
   async #takeServers(): Promise<boolean> {
     const terminal = this.#terminal
-    const { files, added, kept, looked, leftOut } = await importServers({ ...this.#import(), isDry: true })
+    const planned = await importServers({ ...this.#import(), isDry: true })
+    const { files, added, kept, looked, leftOut } = planned
     const programs = new Set(files.map(({ title }) => title))
     const total = added.length + kept.length
     this.#noteProblems(files)
@@ -121,17 +122,25 @@ class Setup {
     terminal.say(
       `${pc.bold(plural(added.length, 'new server'))} in ${plural(programs.size, 'program')} (${[...programs].join(', ')})${have}`,
     )
+    this.#warnOfSecrets(planned)
     if (await this.#questions.confirm(`Take ${plural(added.length, 'server')} into ${this.#config}?`)) {
-      const { copiedValues, repository } = await importServers(this.#import())
+      await importServers(this.#import())
       terminal.say(`${pc.green('added')} ${added.map(plain).join(', ')}`)
-      if (copiedValues > 0 && repository !== undefined)
-        terminal.say(
-          pc.yellow(`note: ${this.#config} contains secrets and is in the git repository ${repository}`),
-        )
       return true
     }
     terminal.say('no server was taken; "toolcrib import --user" does it later')
     return kept.length > 0
+  }
+
+  /** Says before anything is written that secrets go along, and that git would see them. */
+  #warnOfSecrets({ secrets, repository }: ImportOutcome): void {
+    if (secrets.length === 0) return
+    const servers = secrets.map(({ server }) => plain(server)).join(', ')
+    const where =
+      repository === undefined ? 'a file that only you can read' : `the git repository ${repository}`
+    this.#terminal.say(
+      `${pc.yellow('note')} the secrets in the entries of ${servers} are copied too, into ${where}`,
+    )
   }
 
   /** The servers of a config that cannot be read are missing, so a person should know. */
