@@ -159,8 +159,8 @@ export class ModernCalls {
     if (parked) return { parked }
     const replicas = this.#replicas()
     const { holder } = content
-    if (replicas && typeof holder === 'string' && holder !== replicas.id)
-      return { elsewhere: { holder, call: content.parked } }
+    // Also one that was parked here: another replica may have continued it, and not have heard what came of it.
+    if (replicas && typeof holder === 'string') return { elsewhere: { holder, call: content.parked } }
     return this.#lost(content.parked, new RpcError(INVALID_PARAMS, 'Invalid or expired requestState'))
   }
 

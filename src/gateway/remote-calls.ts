@@ -1,5 +1,6 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { AskLimits, Json } from './client-line.ts'
+import { type CallOutcome, type ContinuedCall, ContinuedCalls } from './continued-calls.ts'
 import type { ModernRequest } from './pending-call.ts'
 import type { ReplicaLink, ReplicaVoice } from './replica-voice.ts'
 import { RpcError } from './rpc-error.ts'
@@ -48,7 +49,9 @@ export class RemoteCalls {
   readonly #voice: ReplicaVoice
   readonly #work: ParkedWork
   readonly #awaited = new Map<string, Awaited>()
-  readonly #served = new Map<string, AbortController>()
+  readonly #continued: ContinuedCalls
+  /** The calls that others wait for, by the names of their requests. */
+  readonly #served = new Map<string, ContinuedCall>()
   readonly #seen = new Set<string>()
   #isClosed = false
 
@@ -57,6 +60,7 @@ export class RemoteCalls {
     this.#schedule = link.schedule
     this.#voice = voice
     this.#work = work
+    this.#continued = new ContinuedCalls(link.askTimeoutMs, link.schedule)
   }
 
   /** Has the replica that holds a parked call continue it, and returns what came of it. */
@@ -65,6 +69,7 @@ export class RemoteCalls {
     boundTo: string,
     request: ModernRequest,
   ): Promise<Json> {
+    if (holder === this.#voice.id) return resultOf((await this.#continued.find(call, boundTo)?.outcome) ?? {})
     const reply = this.#link.newId()
     const { meta, envelope, inputResponses, signal } = request
     const { outcome, watch } = this.#outcomeOf(reply, holder, request)
@@ -76,11 +81,7 @@ export class RemoteCalls {
         ...{ meta, envelope, inputResponses },
       })
       watch(tries > 1)
-      const { result, error } = await outcome
-      if (isJson(result)) return result
-      if (error instanceof RpcError) throw error
-      const { code, message, data } = isJson(error) ? error : {}
-      throw new RpcError(Number(code ?? UNREACHABLE), String(message), data)
+      return resultOf(await outcome)
     } finally {
       signal.removeEventListener('abort', abandon)
       this.#awaited.get(reply)?.settle({})
@@ -91,7 +92,7 @@ export class RemoteCalls {
   async hear(topic: string, message: Json): Promise<void> {
     const reply = String(message.reply)
     if (topic === 'resume') await this.#serve(message)
-    if (topic === 'abandon') this.#served.get(reply)?.abort(new Error('the client cancelled'))
+    if (topic === 'abandon') this.#served.get(reply)?.abort.abort(new Error('the client cancelled'))
     const awaited = this.#awaited.get(reply)
     if (topic === 'alive') awaited?.heard()
     if (topic === 'notice' && isJson(message.params))
@@ -102,7 +103,7 @@ export class RemoteCalls {
   close(): void {
     this.#isClosed = true
     for (const { settle } of this.#awaited.values()) settle({ error: { message: 'the gateway is stopping' } })
-    for (const abort of this.#served.values()) abort.abort(new Error('the gateway is stopping'))
+    this.#continued.close('the gateway is stopping')
   }
 
   /** Says something as soon as the others can be reached, and returns how often it tried. Throws when it takes too long. */
@@ -135,9 +136,8 @@ export class RemoteCalls {
       })
     }
     // Whoever does not answer at all has no such call, or is gone, and its calls with it.
-    const invalid = new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
     const watch = (wasAway: boolean) =>
-      wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS, wasAway }, invalid))
+      wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS, wasAway }, invalidState()))
     const gone = new RpcError(UNREACHABLE, 'the replica that ran this call is gone')
     const { askTimeoutMs: mostMs } = this.#link
     const heard = () => wait(new Silence({ nextMs: SILENCE_MS, mostMs, wasAway: false }, gone))
@@ -161,36 +161,59 @@ export class RemoteCalls {
     if (this.#seen.has(reply)) return
     this.#seen.add(reply)
     if (this.#seen.size > MAX_SEEN) this.#seen.delete(this.#seen.values().next().value ?? '')
-    const abort = new AbortController()
-    const request = new RemoteRequest(
-      message,
-      abort.signal,
-      (method, params) => void this.#voice.say('notice', { to, reply, method, params }),
-    )
-    const working = this.#work.resume(String(message.call), String(message.boundTo), request)
-    if (!working) {
-      const error = { code: INVALID_PARAMS, message: 'Invalid or expired requestState' }
-      await this.#voice.sayOrKeep('resumed', { to, reply, error })
+    const continued = this.#continue(message)
+    if (!continued) {
+      await this.#voice.sayOrKeep('resumed', { to, reply, error: jsonOf(invalidState()) })
       return
     }
-    this.#served.set(reply, abort)
+    this.#served.set(reply, continued)
     let stop = () => {}
     const sayAlive = () => {
       void this.#voice.say('alive', { to, reply })
       stop = this.#schedule(ALIVE_MS, sayAlive)
     }
     sayAlive()
-    const outcome = await working.then(
-      (result) => ({ result }),
-      (thrown: unknown) => {
-        const { code, message: text, data } = RpcError.from(thrown)
-        return { error: { code, message: text, data } }
-      },
-    )
+    const outcome = await continued.outcome
     stop()
     this.#served.delete(reply)
     await this.#voice.sayOrKeep('resumed', { to, reply, ...outcome })
   }
+
+  /** Continues a call that is parked here, or finds it if it was continued before; undefined when it is neither. */
+  #continue(message: Json): ContinuedCall | undefined {
+    const { from: to, reply } = message
+    const [call, boundTo] = [String(message.call), String(message.boundTo)]
+    const known = this.#continued.find(call, boundTo)
+    if (known) return known
+    const abort = new AbortController()
+    const notify = (method: string, params: Json) =>
+      void this.#voice.say('notice', { to, reply, method, params })
+    const working = this.#work.resume(call, boundTo, new RemoteRequest(message, abort.signal, notify))
+    if (!working) return undefined
+    const outcome = working.then(
+      (result): CallOutcome => ({ result }),
+      (thrown: unknown) => ({ error: jsonOf(RpcError.from(thrown)) }),
+    )
+    const continued = { outcome, abort }
+    this.#continued.add(call, boundTo, continued)
+    return continued
+  }
+}
+
+/** The result of a call that was continued. Throws its error, or that there is no such call. */
+function resultOf({ result, error }: { readonly result?: unknown; readonly error?: unknown }): Json {
+  if (isJson(result)) return result
+  if (error instanceof RpcError) throw error
+  if (!isJson(error)) throw invalidState()
+  throw new RpcError(Number(error.code ?? UNREACHABLE), String(error.message), error.data)
+}
+
+function jsonOf({ code, message, data }: RpcError): Json {
+  return { code, message, data }
+}
+
+function invalidState(): RpcError {
+  return new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
 }
 
 /** A replica that has said nothing for a while. */

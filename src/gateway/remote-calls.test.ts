@@ -1,0 +1,87 @@
+import { ToolcribError } from 'toolcrib'
+import { type Announcements, announcementBoard } from 'toolcrib/stores'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Json } from './client-line.ts'
+import type { ModernRequest } from './pending-call.ts'
+import { Replicas, type ReplicaWork } from './replicas.ts'
+
+const RETRY_MS = 500
+const BOUND_TO = 'ada/tool'
+const PARKED = { holder: 'holder', call: 'parked-1' }
+
+describe('a call that another replica holds', () => {
+  /** Replicas of one board. What they try again they try at once; no other timer fires. */
+  function open() {
+    const board = announcementBoard()
+    const ran: Json[] = []
+    const work = {
+      resume: (call: string, _boundTo: string, { inputResponses }: ModernRequest) => {
+        if (call !== PARKED.call || ran.length > 0) return undefined
+        ran.push(inputResponses)
+        return Promise.resolve({ content: 'done' })
+      },
+    }
+    const nobody = {
+      ...{ take: () => {}, ended: () => {}, wanted: () => false, listChanged: () => {} },
+      ...{ reloaded: () => {}, missed: () => {}, resume: () => undefined },
+    } satisfies ReplicaWork
+    const join = (id: string, own: Partial<Announcements> = {}, parked: Partial<ReplicaWork> = {}) => {
+      const ids = [id]
+      const replicas = new Replicas(
+        {
+          announcements: { ...board.open(), ...own },
+          store: undefined,
+          schedule: (ms, run) => {
+            if (ms === RETRY_MS) setImmediate(run)
+            return () => {}
+          },
+          newId: () => ids.shift() ?? crypto.randomUUID(),
+          warn: () => {},
+          askTimeoutMs: 60_000,
+        },
+        { ...nobody, ...parked },
+      )
+      onTestFinished(() => replicas.close())
+      return replicas
+    }
+    return { board, join, ran, holder: join('holder', {}, work) }
+  }
+
+  function answer(text: string): ModernRequest {
+    return {
+      ...{ meta: {}, envelope: {}, requestState: undefined, inputResponses: { text } },
+      ...{ signal: new AbortController().signal, notify: () => {}, flushed: async () => {} },
+      ask: () => Promise.reject(new Error('nothing is asked')),
+    }
+  }
+
+  it('is continued once, also when nobody heard what came of it and the client asks again elsewhere', async () => {
+    const { board, join, ran, holder } = open()
+    const { publish } = board.open()
+    // It is announced, but the reply of Redis is lost each time.
+    const deaf = join('deaf', {
+      publish: async (topic, body) => {
+        await publish(topic, body)
+        throw new ToolcribError('store-unavailable', 'Redis did not answer')
+      },
+      subscribe: () => () => {},
+    })
+    await expect(deaf.resume(PARKED, BOUND_TO, answer('first'))).rejects.toMatchObject({
+      data: { retryAfterMs: 1_000 },
+    })
+    const other = join('other')
+    expect(await other.resume(PARKED, BOUND_TO, answer('again'))).toEqual({ content: 'done' })
+    expect(await holder.resume(PARKED, BOUND_TO, answer('once more'))).toEqual({ content: 'done' })
+    expect(ran).toEqual([{ text: 'first' }])
+  })
+
+  it('is not answered to another client or for another tool', async () => {
+    const { join, holder } = open()
+    const other = join('other')
+    expect(await other.resume(PARKED, BOUND_TO, answer('first'))).toEqual({ content: 'done' })
+    for (const replica of [other, holder])
+      await expect(replica.resume(PARKED, 'bob/tool', answer('mine'))).rejects.toThrow(
+        'Invalid or expired requestState',
+      )
+  })
+})
