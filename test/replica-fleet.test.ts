@@ -20,6 +20,9 @@ class NoWork implements ReplicaWork {
     return false
   }
   resume(): undefined {}
+  async hasSealed(): Promise<boolean> {
+    return false
+  }
   listChanged(): void {}
   reloaded(): void {}
   missed(): void {

@@ -299,6 +299,38 @@ describe('two replicas', () => {
     })
   })
 
+  it('continue a call of the other, also when that one could not read the key that seals states', async () => {
+    const { store, announcements } = share()
+    onTestFinished(() => store.close())
+    const failing: Store = {
+      ...forwarding(store),
+      update: async (key, change, options) => {
+        if (key === 'gateway:state-key') throw new ToolcribError('store-unavailable', 'it is away')
+        return store.update(key, change, options)
+      },
+    }
+    const opened = await Promise.all(
+      [failing, store].map((each) => {
+        const own = announcements()
+        onTestFinished(() => own.close())
+        return openGateway({ everything: EVERYTHING }, { store: each, announcements: own })
+      }),
+    )
+    const [holder, other] = opened.map(({ gateway }) => gateway)
+    if (!holder || !other) throw new Error('two were opened')
+    let gateway = holder
+    const client = await connectClient(
+      { fetch: (request) => gateway.fetch(request) },
+      { era: 'modern', capabilities: { sampling: {} } },
+    )
+    client.setRequestHandler('sampling/createMessage', async () => {
+      gateway = other
+      return { model: 'm', role: 'assistant', content: { type: 'text', text: 'ada says hello' } }
+    })
+    expect(JSON.stringify(await client.callTool(SAMPLE))).toContain('ada says hello')
+    expect(holder.status().callsParked).toBe(0)
+  })
+
   it('refuse a call whose replica is gone', async () => {
     const { first, second } = await openReplicas({ everything: EVERYTHING })
     let asked = false

@@ -3,7 +3,7 @@ import type { ClientLine, Json } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
 import type { ParkedRecords } from './parked-records.ts'
 import { type ModernRequest, PendingCall } from './pending-call.ts'
-import { UnreachableReplica } from './remote-calls.ts'
+import { type ParkedElsewhere, UnreachableReplica } from './remote-calls.ts'
 import type { Replicas } from './replicas.ts'
 import type { RequestStates } from './request-states.ts'
 import { RpcError } from './rpc-error.ts'
@@ -92,6 +92,11 @@ export class ModernCalls {
     return this.#progress(parked, boundTo)
   }
 
+  /** Whether a requestState was sealed here, for this call. */
+  async hasSealed(state: string, call: string, boundTo: string): Promise<boolean> {
+    return (await this.#states.open(state, boundTo))?.parked === call
+  }
+
   async #progress(pending: PendingCall, boundTo: string): Promise<Json> {
     this.#running.add(pending)
     const progressed = await pending.next(() => this.#gather()).finally(() => this.#running.delete(pending))
@@ -143,11 +148,13 @@ export class ModernCalls {
     boundTo: string,
   ): Promise<{
     readonly parked?: PendingCall
-    readonly elsewhere?: { readonly holder: string; readonly call: string }
+    readonly elsewhere?: ParkedElsewhere
     readonly requestState?: string
   }> {
     if (state === undefined) return {}
     const content = typeof state === 'string' ? await this.#states.open(state, boundTo) : undefined
+    const elsewhere = content ? undefined : this.#parkedElsewhere(state)
+    if (elsewhere) return { elsewhere }
     if (!content && !this.#states.isSure)
       throw new RpcError(OVERLOADED, 'the requestState cannot be checked now; try again', {
         retryAfterMs: 1_000,
@@ -162,6 +169,15 @@ export class ModernCalls {
     // Also one that was parked here: another replica may have continued it, and not have heard what came of it.
     if (replicas && typeof holder === 'string') return { elsewhere: { holder, call: content.parked } }
     return this.#lost(content.parked, new RpcError(INVALID_PARAMS, 'Invalid or expired requestState'))
+  }
+
+  /** A call that may be parked at another replica: one that sealed its state while Redis was away has a key of its own. */
+  #parkedElsewhere(state: unknown): ParkedElsewhere | undefined {
+    const replicas = this.#replicas()
+    if (!replicas || typeof state !== 'string') return undefined
+    const { parked: call, holder } = this.#states.peek(state) ?? {}
+    const isElsewhere = typeof call === 'string' && typeof holder === 'string' && holder !== replicas.id
+    return isElsewhere ? { holder, call, unchecked: state } : undefined
   }
 
   /** Throws what is wrong with a call that nobody has: the process that had it may be gone. */

@@ -24,6 +24,7 @@ describe('a call that another replica holds', () => {
     const nobody = {
       ...{ take: () => {}, ended: () => {}, wanted: () => false, listChanged: () => {} },
       ...{ reloaded: () => {}, missed: () => {}, resume: () => undefined },
+      hasSealed: async (state) => state === 'genuine',
     } satisfies ReplicaWork
     const join = (id: string, own: Partial<Announcements> = {}, parked: Partial<ReplicaWork> = {}) => {
       const ids = [id]
@@ -73,6 +74,15 @@ describe('a call that another replica holds', () => {
     expect(await other.resume(PARKED, BOUND_TO, answer('again'))).toEqual({ content: 'done' })
     expect(await holder.resume(PARKED, BOUND_TO, answer('once more'))).toEqual({ content: 'done' })
     expect(ran).toEqual([{ text: 'first' }])
+  })
+
+  it('is continued with a state that only the replica that holds it can check, if that one has sealed it', async () => {
+    const { join, ran } = open()
+    const other = join('other')
+    const resume = (unchecked: string) => other.resume({ ...PARKED, unchecked }, BOUND_TO, answer(unchecked))
+    await expect(resume('forged')).rejects.toThrow('Invalid or expired requestState')
+    expect(await resume('genuine')).toEqual({ content: 'done' })
+    expect(ran).toEqual([{ text: 'genuine' }])
   })
 
   it('is not answered to another client or for another tool', async () => {

@@ -3,6 +3,7 @@ import type { AskLimits, Json } from './client-line.ts'
 import { type CallOutcome, type ContinuedCall, ContinuedCalls } from './continued-calls.ts'
 import type { ModernRequest } from './pending-call.ts'
 import type { ReplicaLink, ReplicaVoice } from './replica-voice.ts'
+import type { RollCall } from './roll-call.ts'
 import { RpcError } from './rpc-error.ts'
 import { isJson } from './upstream.ts'
 
@@ -10,6 +11,16 @@ import { isJson } from './upstream.ts'
 export interface ParkedWork {
   /** Continues a call that is parked here; undefined when it is not. */
   resume(call: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined
+  /** Whether a requestState was sealed here, for this call. */
+  hasSealed(state: string, call: string, boundTo: string): Promise<boolean>
+}
+
+/** A parked call, by what the client's requestState says. */
+export interface ParkedElsewhere {
+  readonly holder: string
+  readonly call: string
+  /** The requestState itself, when it was sealed with a key that is not known here: only the holder can check it. */
+  readonly unchecked?: string
 }
 
 /** How long a replica that holds a call may take to say that it is there, and how often it says so. */
@@ -19,8 +30,6 @@ const ALIVE_MS = 5_000
 /** How long a request waits until the others can be reached, and for a replica that is alive and says nothing. */
 const REACH_MS = 20_000
 const RETRY_MS = 500
-/** How long after Redis was away a replica may not be noted as alive yet. */
-const NOTED_AGAIN_MS = 10_000
 /** Requests of other replicas that are remembered: one may arrive twice. */
 const MAX_SEEN = 1_000
 const UNREACHABLE = -32_000
@@ -47,6 +56,7 @@ export class RemoteCalls {
   readonly #link: ReplicaLink
   readonly #schedule: Schedule
   readonly #voice: ReplicaVoice
+  readonly #rollCall: Pick<RollCall, 'isAlive'>
   readonly #work: ParkedWork
   readonly #awaited = new Map<string, Awaited>()
   readonly #continued: ContinuedCalls
@@ -55,20 +65,22 @@ export class RemoteCalls {
   readonly #seen = new Set<string>()
   #isClosed = false
 
-  constructor(link: ReplicaLink, voice: ReplicaVoice, work: ParkedWork) {
+  constructor(
+    link: ReplicaLink,
+    { voice, rollCall }: { readonly voice: ReplicaVoice; readonly rollCall: Pick<RollCall, 'isAlive'> },
+    work: ParkedWork,
+  ) {
     this.#link = link
     this.#schedule = link.schedule
     this.#voice = voice
+    this.#rollCall = rollCall
     this.#work = work
     this.#continued = new ContinuedCalls(link.askTimeoutMs, link.schedule)
   }
 
   /** Has the replica that holds a parked call continue it, and returns what came of it. */
-  async resume(
-    { holder, call }: { readonly holder: string; readonly call: string },
-    boundTo: string,
-    request: ModernRequest,
-  ): Promise<Json> {
+  async resume(parked: ParkedElsewhere, boundTo: string, request: ModernRequest): Promise<Json> {
+    const { holder, call, unchecked } = parked
     if (holder === this.#voice.id) return resultOf((await this.#continued.find(call, boundTo)?.outcome) ?? {})
     const reply = this.#link.newId()
     const { meta, envelope, inputResponses, signal } = request
@@ -76,11 +88,11 @@ export class RemoteCalls {
     const abandon = () => void this.#voice.sayOrKeep('abandon', { to: holder, reply })
     signal.addEventListener('abort', abandon, { once: true })
     try {
-      const tries = await this.#sayUntil(signal, 'resume', {
-        ...{ to: holder, reply, from: this.#voice.id, call, boundTo },
+      await this.#sayUntil(signal, 'resume', {
+        ...{ to: holder, reply, from: this.#voice.id, call, boundTo, unchecked },
         ...{ meta, envelope, inputResponses },
       })
-      watch(tries > 1)
+      watch()
       return resultOf(await outcome)
     } finally {
       signal.removeEventListener('abort', abandon)
@@ -106,10 +118,10 @@ export class RemoteCalls {
     this.#continued.close('the gateway is stopping')
   }
 
-  /** Says something as soon as the others can be reached, and returns how often it tried. Throws when it takes too long. */
-  async #sayUntil(signal: AbortSignal, topic: string, message: Json): Promise<number> {
+  /** Says something as soon as the others can be reached. Throws when it takes too long. */
+  async #sayUntil(signal: AbortSignal, topic: string, message: Json): Promise<void> {
     for (let tries = 1; tries <= REACH_MS / RETRY_MS && !signal.aborted && !this.#isClosed; tries++) {
-      if (await this.#voice.say(topic, message)) return tries
+      if (await this.#voice.say(topic, message)) return
       await new Promise<void>((resolve) => void this.#schedule(RETRY_MS, resolve))
     }
     throw new UnreachableReplica()
@@ -129,29 +141,19 @@ export class RemoteCalls {
     const wait = (silence: Silence) => {
       stop()
       stop = this.#schedule(silence.nextMs, async () => {
-        const error = silence.verdict(await this.#isAlive(holder))
+        const error = silence.verdict(await this.#rollCall.isAlive(holder))
         if (!this.#awaited.has(reply)) return
         if (error) settle({ error })
         else wait(silence)
       })
     }
     // Whoever does not answer at all has no such call, or is gone, and its calls with it.
-    const watch = (wasAway: boolean) =>
-      wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS, wasAway }, invalidState()))
+    const watch = () => wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS }, invalidState()))
     const gone = new RpcError(UNREACHABLE, 'the replica that ran this call is gone')
     const { askTimeoutMs: mostMs } = this.#link
-    const heard = () => wait(new Silence({ nextMs: SILENCE_MS, mostMs, wasAway: false }, gone))
+    const heard = () => wait(new Silence({ nextMs: SILENCE_MS, mostMs }, gone))
     this.#awaited.set(reply, { request, settle, heard })
     return { outcome, watch }
-  }
-
-  /** Whether a replica is alive; undefined while nobody can say. */
-  async #isAlive(replica: string): Promise<boolean | undefined> {
-    try {
-      return (await this.#link.announcements.alive()).includes(replica)
-    } catch {
-      return undefined
-    }
   }
 
   /** Continues a call for another replica, whose client sent the answer. */
@@ -161,7 +163,7 @@ export class RemoteCalls {
     if (this.#seen.has(reply)) return
     this.#seen.add(reply)
     if (this.#seen.size > MAX_SEEN) this.#seen.delete(this.#seen.values().next().value ?? '')
-    const continued = this.#continue(message)
+    const continued = (await this.#isGenuine(message)) ? this.#continue(message) : undefined
     if (!continued) {
       await this.#voice.sayOrKeep('resumed', { to, reply, error: jsonOf(invalidState()) })
       return
@@ -177,6 +179,11 @@ export class RemoteCalls {
     stop()
     this.#served.delete(reply)
     await this.#voice.sayOrKeep('resumed', { to, reply, ...outcome })
+  }
+
+  /** Whether the client may continue this call: the other replica has checked that, unless it could not. */
+  async #isGenuine({ unchecked, call, boundTo }: Json): Promise<boolean> {
+    return unchecked === undefined || this.#work.hasSealed(String(unchecked), String(call), String(boundTo))
   }
 
   /** Continues a call that is parked here, or finds it if it was continued before; undefined when it is neither. */
@@ -222,27 +229,18 @@ class Silence {
   readonly #mostMs: number
   readonly #gone: RpcError
   #passedMs = 0
-  #excusedMs: number
 
-  constructor(
-    {
-      nextMs,
-      mostMs,
-      wasAway,
-    }: { readonly nextMs: number; readonly mostMs: number; readonly wasAway: boolean },
-    gone: RpcError,
-  ) {
+  /** Looks after each `nextMs` whether the replica is still there; when it is not, its calls are `gone`. */
+  constructor({ nextMs, mostMs }: { readonly nextMs: number; readonly mostMs: number }, gone: RpcError) {
     this.nextMs = nextMs
     this.#mostMs = mostMs
     this.#gone = gone
-    this.#excusedMs = wasAway ? NOTED_AGAIN_MS : 0
   }
 
   /** Why nobody should wait any longer; undefined as long as it is worth it. */
   verdict(isAlive: boolean | undefined): RpcError | undefined {
     this.#passedMs += this.nextMs
-    this.#excusedMs = isAlive === undefined ? NOTED_AGAIN_MS : this.#excusedMs - this.nextMs
-    if (isAlive === false && this.#excusedMs <= 0) return this.#gone
+    if (isAlive === false) return this.#gone
     return this.#passedMs < this.#mostMs ? undefined : new UnreachableReplica()
   }
 }

@@ -49,6 +49,10 @@ export class ReplicaDuties implements ReplicaWork {
     return this.#services.modernCalls.resume(call, boundTo, request)
   }
 
+  hasSealed(state: string, call: string, boundTo: string): Promise<boolean> {
+    return this.#services.modernCalls.hasSealed(state, call, boundTo)
+  }
+
   listChanged(server: string, digest: string): void {
     const own = this.#digestOf(server)
     if (own === undefined) return

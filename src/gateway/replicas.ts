@@ -2,7 +2,7 @@ import type { Announcement } from 'toolcrib/stores'
 import { CatchUp } from './catch-up.ts'
 import type { Json } from './client-line.ts'
 import type { ModernRequest } from './pending-call.ts'
-import { type ParkedWork, RemoteCalls } from './remote-calls.ts'
+import { type ParkedElsewhere, type ParkedWork, RemoteCalls } from './remote-calls.ts'
 import { type ReplicaLink, ReplicaVoice } from './replica-voice.ts'
 import { type Held, RollCall } from './roll-call.ts'
 import { isJson } from './upstream.ts'
@@ -37,7 +37,7 @@ export class Replicas {
     this.#work = work
     this.#voice = new ReplicaVoice(link)
     this.#rollCall = new RollCall(this.#voice, announcements, schedule)
-    this.#remoteCalls = new RemoteCalls(link, this.#voice, work)
+    this.#remoteCalls = new RemoteCalls(link, { voice: this.#voice, rollCall: this.#rollCall }, work)
     this.#catchUp = new CatchUp(this.id, () => work.missed(), schedule)
     this.#unsubscribe = announcements.subscribe({
       announced: (announcement) => void this.#hear(announcement),
@@ -77,11 +77,7 @@ export class Replicas {
   }
 
   /** Has the replica that holds a parked call continue it, and returns what came of it. */
-  resume(
-    parked: { readonly holder: string; readonly call: string },
-    boundTo: string,
-    request: ModernRequest,
-  ): Promise<Json> {
+  resume(parked: ParkedElsewhere, boundTo: string, request: ModernRequest): Promise<Json> {
     return this.#remoteCalls.resume(parked, boundTo, request)
   }
 

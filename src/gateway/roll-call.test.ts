@@ -139,6 +139,25 @@ describe('the roll call of replicas', () => {
     expect(await second.answer).toBe('none')
   })
 
+  it('knows who is alive once the list is complete, and who left at once', async () => {
+    const { rollCall, presence, fire, begun, arrive, leave } = open()
+    await rollCall.begin()
+    await arrive('b', 'c')
+    expect(await rollCall.isAlive('b')).toBe(true)
+    expect(await rollCall.isAlive('nobody')).toBeUndefined()
+    await leave('c')
+    expect(await rollCall.isAlive('c')).toBe(false)
+    await begun()
+    expect(await rollCall.isAlive('nobody')).toBe(false)
+    // Redis was away for long: its own note is gone, and those of others may be.
+    await presence.noteAlive('a', 0)
+    expect(await rollCall.isAlive('nobody')).toBeUndefined()
+    await rollCall.begin()
+    expect(await rollCall.isAlive('nobody')).toBeUndefined()
+    fire(ARRIVAL_MS)
+    expect(await rollCall.isAlive('nobody')).toBe(false)
+  })
+
   it('says what it has to answer to many questions in one message', () => {
     const { rollCall, said, messages, fire } = open()
     for (let number = 0; number < 20; number++) rollCall.reply('b', `s${number}`, number === 7)

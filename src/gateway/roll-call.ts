@@ -16,6 +16,7 @@ const PATIENCE_MS = 500
 /** Answers to many questions are gathered for so long, and said in one message. */
 const GATHER_MS = 10
 const MAX_GATHERED = 500
+const MAX_GONE = 1_000
 
 interface Question {
   /** Replicas that have not answered yet; undefined while it is not known which are alive. */
@@ -38,6 +39,8 @@ export class RollCall {
   readonly #schedule: Schedule
   /** Replicas that missed a deadline, and have said nothing since. */
   readonly #overdue = new Set<string>()
+  /** The latest replicas that said they leave. */
+  readonly #gone = new Set<string>()
   readonly #questions = new Map<string, Question>()
   #answers: Json[] = []
   /** Whether every replica that is alive has had the time to be noted. */
@@ -74,7 +77,18 @@ export class RollCall {
 
   left(replica: string): void {
     this.#overdue.delete(replica)
+    this.#gone.add(replica)
+    if (this.#gone.size > MAX_GONE) this.#gone.delete(this.#gone.values().next().value ?? '')
     for (const session of this.#questions.keys()) this.answered(session, replica, false)
+  }
+
+  /** Whether a replica is alive; undefined while nobody can say. */
+  async isAlive(replica: string): Promise<boolean | undefined> {
+    if (this.#gone.has(replica)) return false
+    const alive = await this.#read().catch((): readonly string[] => [])
+    if (alive.includes(replica)) return true
+    // Whoever is not noted itself cannot rely on the list: Redis was away, or has lost its data.
+    return alive.includes(this.#voice.id) && this.#isComplete ? false : undefined
   }
 
   /** Asks for a session. Requests for the same one share the question. */
