@@ -1,7 +1,7 @@
 import { Network, SimClient } from './sim-client.ts'
 import { SimRedis } from './sim-redis.ts'
 import { SimReplica } from './sim-replica.ts'
-import { Deeds, TOPICS } from './sim-server.ts'
+import { SimServers, TOPICS } from './sim-server.ts'
 import { World } from './world.ts'
 
 const SESSIONS = 40
@@ -56,7 +56,7 @@ async function measureIdle(): Promise<{ readonly operations: number; readonly by
   try {
     const redis = new SimRedis(world)
     for (let at = 0; at < REPLICAS; at++)
-      new SimReplica(world, redis, new Deeds(), { name: `replica-${at}`, maxActive: 24, breaks: 0 })
+      new SimReplica(world, redis, new SimServers(), { name: `replica-${at}`, maxActive: 24, breaks: 0 })
     let isDone = false
     const measuring = (async () => {
       await world.sleep(60_000)
@@ -87,7 +87,7 @@ async function measure(isSticky: boolean) {
     const redis = new SimRedis(world)
     const network = new Network(world)
     const start = (name: string) =>
-      new SimReplica(world, redis, new Deeds(), { name, maxActive: 24, breaks: 0 })
+      new SimReplica(world, redis, new SimServers(), { name, maxActive: 24, breaks: 0 })
     network.replicas = Array.from({ length: REPLICAS }, (_, at) => start(`replica-${at}`))
     let isDone = false
     let stored = 0

@@ -20,6 +20,8 @@ interface Sent {
   readonly body: Json
   readonly headers: Record<string, string>
   readonly onRequest?: (message: Json) => void
+  /** Whether the client takes the request back: then it may get no answer. */
+  readonly isCancelled?: boolean
 }
 
 /** The way from clients to replicas: any of them, each time. */
@@ -38,7 +40,7 @@ export class Network {
   }
 
   /** Sends a request to some replica that takes requests, and reads what comes back. */
-  async post(who: 'ada' | 'bob', path: string, { body, headers, onRequest }: Sent): Promise<Outcome> {
+  async post(who: 'ada' | 'bob', path: string, sent: Sent): Promise<Outcome> {
     const world = this.#world
     this.underWay++
     try {
@@ -51,11 +53,7 @@ export class Network {
         const replica = world.pick(alive)
         // Refused: nothing was sent, and another one is tried.
         if (!replica.isAlive) continue
-        const outcome = await this.#exchange(replica, who, path, {
-          body,
-          headers,
-          ...(onRequest ? { onRequest } : {}),
-        })
+        const outcome = await this.#exchange(replica, who, path, sent)
         if (outcome.kind === 'answered' && outcome.status === 503) continue
         return outcome
       }
@@ -107,10 +105,11 @@ export class Network {
     }
     if (!isStream && text !== '') messages.push(JSON.parse(text))
     const isRequest = sent.body.method !== undefined && sent.body.id !== undefined
-    if (isRequest && messages.length !== 1)
+    const isUnanswered = messages.length === 0 && sent.isCancelled === true
+    if (isRequest && messages.length !== 1 && !isUnanswered)
       throw new Violation(`${messages.length} answers to one request of ${who}: ${JSON.stringify(sent.body)}`)
     const [message = {}] = messages
-    if (isRequest && message.id !== sent.body.id && message.id !== null)
+    if (isRequest && !isUnanswered && message.id !== sent.body.id && message.id !== null)
       throw new Violation(`an answer to ${String(message.id)} came to ${String(sent.body.id)}`)
     // Whether the store did its part while this was answered.
     const isOk = wasOk && replica.store.health().state === 'ok'
@@ -184,6 +183,19 @@ export class SimClient {
     const outcome = await this.#network.post(this.who, this.#path, { body, headers: {} })
     if (outcome.kind === 'answered') this.session = outcome.headers.get('mcp-session-id') ?? undefined
     return outcome
+  }
+
+  /** Sends a call of the older era, and takes it back after a while, at any replica. */
+  async cancel(params: Json): Promise<{ readonly outcome: Outcome; readonly cancelledAt: number }> {
+    const headers = { 'mcp-session-id': this.session ?? '', 'mcp-protocol-version': '2025-11-25' }
+    const requestId = `${this.label}-${++this.#ids}`
+    const body = { jsonrpc: '2.0', id: requestId, method: 'tools/call', params }
+    const calling = this.#network.post(this.who, this.#path, { body, headers, isCancelled: true })
+    await this.#world.sleep(this.#world.random() * 4_000)
+    const notice = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }
+    await this.#network.post(this.who, this.#path, { body: notice, headers })
+    const cancelledAt = this.#world.now
+    return { outcome: await calling, cancelledAt }
   }
 
   /** Sends a request, and answers what it is asked meanwhile. */

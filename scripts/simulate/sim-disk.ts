@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import type { Disk, DiskFile } from 'toolcrib/stores'
-import type { World } from './world.ts'
+import type { SimProcess, World } from './world.ts'
 
 interface Node {
   readonly isFolder: boolean
@@ -127,9 +127,9 @@ export class ProcessDisk implements Disk {
   #slow = 0
   readonly #world: World
   readonly #disk: SimDisk
-  readonly #host: { readonly isAlive: boolean }
+  readonly #host: SimProcess
 
-  constructor(world: World, disk: SimDisk, host: { readonly isAlive: boolean }) {
+  constructor(world: World, disk: SimDisk, host: SimProcess) {
     this.#world = world
     this.#disk = disk
     this.#host = host
@@ -214,6 +214,8 @@ export class ProcessDisk implements Disk {
   /** It is done, and the process goes on; it may be dead before either. */
   async #step<Value>(work: () => Value): Promise<Value> {
     await this.#wait()
+    this.#host.act()
+    if (!this.#host.isAlive) await new Promise(() => {})
     if (this.#disk.fault === 'down') throw this.#trouble(failure('EIO', 'the disk'))
     let value: Value
     try {

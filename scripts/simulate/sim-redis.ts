@@ -1,5 +1,5 @@
 import type { RedisClient } from 'toolcrib/redis'
-import type { World } from './world.ts'
+import type { SimProcess, World } from './world.ts'
 
 interface Entry {
   readonly value: Buffer
@@ -178,14 +178,14 @@ export class SimRedisClient implements RedisClient {
   pending = 0
   readonly #world: World
   readonly #redis: SimRedis
-  readonly #host: { readonly isAlive: boolean; readonly breaks: number }
+  readonly #host: SimProcess
   readonly #listeners: { readonly event: string; readonly listener: (error?: unknown) => void }[] = []
   readonly #scripts = new Set<string>()
   #arrival = 0
   #return = 0
   #cut = 0
 
-  constructor(world: World, redis: SimRedis, host: { readonly isAlive: boolean; readonly breaks: number }) {
+  constructor(world: World, redis: SimRedis, host: SimProcess) {
     this.#world = world
     this.#redis = redis
     this.#host = host
@@ -270,6 +270,7 @@ export class SimRedisClient implements RedisClient {
 
   /** The command arrives, is carried out, and its reply comes back; any of that may not happen. */
   #send<Reply>(command: string | undefined, sent: number, work: () => Reply): Promise<Reply> {
+    this.#host.act()
     if (!this.#host.isAlive) return new Promise(() => {})
     const world = this.#world
     const cut = this.#cut

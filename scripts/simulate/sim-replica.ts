@@ -5,8 +5,8 @@ import { redisAnnouncements, redisStore } from 'toolcrib/redis'
 import { type Announcements, fileStore, type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { ProcessDisk, type SimDisk } from './sim-disk.ts'
 import { SimRedis, SimRedisClient } from './sim-redis.ts'
-import { type Deeds, openSimServer } from './sim-server.ts'
-import type { World } from './world.ts'
+import { openSimServer, type SimServers } from './sim-server.ts'
+import type { SimProcess, World } from './world.ts'
 
 export const TOKENS = { ada: 'ada-has-a-long-token', bob: 'bob-has-another-token' }
 
@@ -18,6 +18,7 @@ export interface ReplicaSettings {
   readonly maxActive: number
   /** How likely each message is to be lost, with its connection. */
   readonly breaks: number
+  readonly askTimeoutMs?: number
   /** Called when the store finds a damaged value. */
   readonly onDamaged?: (error: Error) => void
 }
@@ -26,7 +27,7 @@ export interface ReplicaSettings {
 export type Backing = SimRedis | SimDisk
 
 /** One gateway process, with its servers. */
-export class SimReplica {
+export class SimReplica implements SimProcess {
   readonly name: string
   breaks: number
   isAlive = true
@@ -38,9 +39,11 @@ export class SimReplica {
   readonly died: Promise<void>
   readonly #link: { readonly lastTrouble: number }
   #die = () => {}
+  #actsLeft = Number.POSITIVE_INFINITY
+  #lastAct = () => {}
 
-  constructor(world: World, backing: Backing, deeds: Deeds, settings: ReplicaSettings) {
-    const { name, maxActive, breaks } = settings
+  constructor(world: World, backing: Backing, servers: SimServers, settings: ReplicaSettings) {
+    const { name, maxActive, breaks, askTimeoutMs = 60_000 } = settings
     this.name = name
     this.breaks = breaks
     this.died = new Promise((resolve) => {
@@ -74,7 +77,7 @@ export class SimReplica {
       // By its address: looking for the program of a command would take real time.
       { servers: { sim: { url: 'http://sim.invalid/mcp', start: 'on-demand', timeoutMs: 30_000 } } },
       {
-        open: openSimServer(world, deeds, this),
+        open: openSimServer(world, servers, this),
         schedule,
         clock,
         random,
@@ -92,7 +95,7 @@ export class SimReplica {
         { token: TOKENS.bob, name: 'bob', profile: 'narrow' },
       ],
       profiles: { narrow: { deny: ['mcp__sim__secret'] } },
-      limits: { drainMs: 5_000, askTimeoutMs: 60_000 },
+      limits: { drainMs: 5_000, askTimeoutMs },
       now: clock,
       schedule,
       newId,
@@ -102,6 +105,16 @@ export class SimReplica {
   /** When an operation of its store last failed, or was left without a reply. */
   get lastTrouble(): number {
     return this.#link.lastTrouble
+  }
+
+  act(): void {
+    if (--this.#actsLeft === 0) this.#lastAct()
+  }
+
+  /** Calls `fire` before the process does something to the world for this many times more. */
+  inActs(count: number, fire: () => void): void {
+    this.#actsLeft = count
+    this.#lastAct = fire
   }
 
   /** `kill -9`: nothing it does from here on reaches anyone. */

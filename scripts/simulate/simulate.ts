@@ -37,10 +37,12 @@ async function runMany(from: number, count: number): Promise<void> {
   const begun = process.hrtime.bigint()
   const failed: number[] = []
   const totals: Record<string, number> = {}
+  const schedules = createHash('sha256')
   let steps = 0
   for (let seed = from; seed < from + count; seed++) {
     const report = await runSeed(seed)
     steps += report.steps
+    schedules.update(digest(report.trace))
     for (const [kind, number] of Object.entries(report.counts)) totals[kind] = (totals[kind] ?? 0) + number
     // Now and then a seed is run twice: a schedule that is not the same again is worth nothing.
     if (seed % 50 === 0 && digest((await runSeed(seed)).trace) !== digest(report.trace)) {
@@ -56,6 +58,8 @@ async function runMany(from: number, count: number): Promise<void> {
   }
   const seconds = Number(process.hrtime.bigint() - begun) / 1e9
   console.log(`${count} seeds, ${steps} steps, ${seconds.toFixed(1)} s; ${JSON.stringify(totals)}`)
+  // Equal whenever, and wherever, the same code runs the same seeds.
+  console.log(`schedules: ${schedules.digest('hex').slice(0, 16)}`)
   if (failed.length > 0) {
     console.log(`${failed.length} failed: ${failed.join(', ')}; replay one with --seed N`)
     process.exitCode = 1

@@ -3,6 +3,15 @@ export class Violation extends Error {
   override readonly name = 'Violation'
 }
 
+/** A process of the simulated world. */
+export interface SimProcess {
+  readonly isAlive: boolean
+  /** How likely each of its messages is to be lost, with its connection. */
+  readonly breaks: number
+  /** Called before each thing that it does to the world outside: it may be killed between any two of them. */
+  act(): void
+}
+
 interface Timer {
   readonly at: number
   readonly order: number
@@ -59,6 +68,11 @@ export class World {
 
   chance(probability: number): boolean {
     return this.random() < probability
+  }
+
+  /** A whole number from 1 to `most`. */
+  upTo(most: number): number {
+    return 1 + Math.floor(this.random() * most)
   }
 
   pick<Item>(items: readonly Item[]): Item {
