@@ -1,8 +1,9 @@
 import fc from 'fast-check'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Catalogue } from './catalogue.ts'
+import type { Entry } from './entry.ts'
 import { mcpEntry } from './registrar.ts'
-import { LayeredMap, type ReadMap, type Snapshot } from './snapshot.ts'
+import { changedGroups, EntryOrder, LayeredMap, type ReadMap, type Snapshot } from './snapshot.ts'
 
 const sync = fc.record({
   server: fc.nat(6),
@@ -66,4 +67,119 @@ it('a layered map is a map, and its snapshots stay as they were taken', () => {
     }),
     { numRuns: 30 },
   )
+})
+
+describe('the changes of a layered map', () => {
+  const numbered = (count: number): LayeredMap<string> => {
+    const map = new LayeredMap<string>()
+    for (let key = 0; key < count; key++) map.set(`k${key}`, `v${key}`)
+    return map
+  }
+  /** Changes so many entries, the first ones; those that are kept apart from the rest come after it. */
+  const firstAfterChanging = (map: LayeredMap<string>, count: number): string | undefined => {
+    for (let key = 0; key < count; key++) map.set(`k${key}`, `new ${key}`)
+    return [...map.values()][0]
+  }
+
+  it('are made in place while nobody has a snapshot', () => {
+    expect(firstAfterChanging(numbered(3), 2)).toBe('new 0')
+  })
+
+  it.each([
+    [300, 256],
+    [64 * 300, 300],
+  ])('of %d entries are kept apart up to %d, then joined with the rest', (size, most) => {
+    const map = numbered(size)
+    const before = map.snapshot()
+    expect(firstAfterChanging(map, most)).toBe(`v${most}`)
+    expect(firstAfterChanging(map, most + 1)).toBe('new 0')
+    map.set('k0', 'in place')
+    expect([...map.values()][0]).toBe('in place')
+    expect([before.size, before.get('k0'), [...before.values()][0]]).toEqual([size, 'v0', 'v0'])
+  })
+})
+
+describe('the order of entries', () => {
+  /** Entries by name, which count how often all of them are read. */
+  class CountedEntries implements ReadMap<Entry> {
+    readonly #byName = new Map<string, Entry>()
+    readings = 0
+
+    constructor(names: readonly string[]) {
+      for (const name of names) this.add(name)
+    }
+
+    get size(): number {
+      return this.#byName.size
+    }
+
+    add(name: string): void {
+      const entry = mcpEntry(
+        { name, description: '', inputSchema: {}, execute: () => ({ ok: true, value: '' }) },
+        's',
+      )
+      this.#byName.set(name, entry)
+    }
+
+    get(name: string): Entry | undefined {
+      return this.#byName.get(name)
+    }
+
+    values(): Iterable<Entry> {
+      this.readings++
+      return this.#byName.values()
+    }
+  }
+
+  const MAX_NOTED = 10_000
+
+  it.each([
+    [1, 1],
+    [MAX_NOTED, 1],
+    [MAX_NOTED + 1, 2],
+  ])('reads all entries once; after %d changes %d times', (changes, readings) => {
+    const entries = new CountedEntries(['b', 'a'])
+    const order = new EntryOrder()
+    order.sort(entries, order.change)
+    for (let change = 0; change < changes; change++) order.note(`gone${change}`)
+    const sorted = order.sort(entries, order.change)
+    expect(sorted).toEqual([entries.get('a'), entries.get('b')])
+    expect(Object.isFrozen(sorted)).toBe(true)
+    expect(entries.readings).toBe(readings)
+  })
+
+  it('of an older catalogue is found without touching that of the newest', () => {
+    const entries = new CountedEntries(['a'])
+    const order = new EntryOrder()
+    const older = order.change
+    order.note('a')
+    const newest = order.sort(entries, order.change)
+    const old = order.sort(new CountedEntries([]), older)
+    expect([newest.length, old, Object.isFrozen(old)]).toEqual([1, [], true])
+    expect(order.sort(entries, order.change)).toEqual(newest)
+    expect(entries.readings).toBe(1)
+  })
+})
+
+it('the groups that changed are those that came, went or are another list', () => {
+  const [old, kept, left, came] = [[], [], [], []]
+  const before = new Map([
+    ['changed', old],
+    ['kept', kept],
+    ['left', left],
+  ])
+  const now: never[] = []
+  const after = new Map([
+    ['changed', now],
+    ['kept', kept],
+    ['came', came],
+  ])
+  const changes = [...changedGroups(before, after)]
+  expect(changes).toEqual([
+    ['left', left, []],
+    ['changed', old, now],
+    ['came', [], came],
+  ])
+  const [, [, wasOld, isNow] = []] = changes
+  expect([wasOld === old, isNow === now]).toEqual([true, true])
 })

@@ -219,5 +219,5 @@ function merged(sorted: readonly Entry[], changed: ReadonlySet<string>, entries:
 }
 
 function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : a.name > b.name ? 1 : 0
+  return a.name < b.name ? -1 : 1
 }
