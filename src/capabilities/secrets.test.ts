@@ -97,6 +97,18 @@ describe('masking', () => {
     expect(mask(other)).toBe(other)
   })
 
+  it.each([
+    ['by number', (letter: string) => `&#${letter.charCodeAt(0)};`],
+    ['in hexadecimal', (letter: string) => `&#x${letter.charCodeAt(0).toString(16)};`],
+  ])('finds truncated secrets with HTML references %s, also where a reference is cut', (_how, written) => {
+    const html = 'k3yAbCdEfGhIjKlMnOpQrStUvWxYz'.replace(/./g, written)
+    const mask = maskValues(['k3yAbCdEfGhIjKlMnOpQrStUvWxYz'])
+    for (let length = 12; length < html.length; length++) {
+      expect(mask(`key ${html.slice(0, length)}…`)).toBe('key ***…')
+      expect(mask(`…${html.slice(-length)} key`)).toBe('…*** key')
+    }
+  })
+
   const value = fc
     .string({ minLength: 6, maxLength: 40, unit: 'grapheme' })
     .filter((text) => !text.includes('*'))
