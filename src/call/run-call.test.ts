@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { EventBody } from '../events.ts'
 import type { Tool, ToolResult } from '../tool.ts'
+import type { CallHooks } from './call-scope.ts'
 import { callOf, type FakeOverrides, fakeRunner, fakeScope, fakeTool, runOne } from './fake-scope.ts'
 
 const context = { sessionId: 's' }
@@ -66,6 +67,60 @@ test('arguments that a hook made invalid are refused without the schema, which t
   expect(answer?.result).toMatchObject({ ok: false, code: 'input_invalid' })
   expect(answer?.result).not.toHaveProperty('structured')
   expect(JSON.stringify(answer?.result)).toContain('(after a hook changed them)')
+})
+
+describe('the result of a call that was begun earlier', () => {
+  interface LateCase {
+    readonly overrides?: FakeOverrides
+    readonly hooks?: CallHooks
+  }
+
+  const ran: unknown[] = []
+  const tool = fakeTool({
+    inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+    execute: (input) => {
+      ran.push(input)
+      return done
+    },
+  })
+  const late = (given: unknown, { overrides = {}, hooks = {} }: LateCase = {}) =>
+    fakeRunner().execute(
+      [callOf('echo')],
+      { ...context, hooks, lateResult: given as ToolResult },
+      fakeScope([tool], overrides),
+    )
+
+  test('is passed on without running the tool or checking arguments', async () => {
+    const [answer] = await late({ ok: true, value: 'late' })
+    expect([answer?.result, ran]).toEqual([{ ok: true, value: 'late' }, []])
+  })
+
+  test('is seen by after_tool_call alone, then reduced and masked', async () => {
+    const seen: unknown[] = []
+    const hooks: CallHooks = {
+      before_tool_call: () => void seen.push('before'),
+      after_tool_call: (_call, result) => void seen.push(result),
+    }
+    const reduce = (result: ToolResult): ToolResult =>
+      result.ok ? { ...result, value: 'shorter key1' } : result
+    const overrides = {
+      backends: { secrets: { mask: (text: string) => text.replace('key1', '***') } as never },
+      reducers: { get: () => ({ toolName: 'echo', reduce }) },
+    }
+    const [answer] = await late({ ok: true, value: 'much longer key1' }, { overrides, hooks })
+    expect(answer?.result).toEqual({ ok: true, value: 'shorter ***' })
+    expect([seen, ran]).toEqual([[{ ok: true, value: 'much longer ***' }], []])
+  })
+
+  test('is a failure when it is not a result', async () => {
+    const [answer] = await late({ text: 'late' })
+    expect(answer?.result).toMatchObject({ ok: false, code: 'execution_failed' })
+  })
+
+  test('of a tool that is denied is withheld', async () => {
+    const [answer] = await late({ ok: true, value: 'late' }, { overrides: { denial: () => 'the deny list' } })
+    expect(answer?.result).toMatchObject({ ok: false, code: 'not_available' })
+  })
 })
 
 describe('a reducer', () => {
