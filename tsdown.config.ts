@@ -25,6 +25,8 @@ export default defineConfig({
       groups: [
         { name: 'package', test: /package\.json$/, priority: 5 },
         { name: 'core', test: /src[\\/]index\.ts$/, priority: 4 },
+        // What checks arguments is loaded by the first call, also in a browser.
+        { name: 'arguments', test: /src[\\/]schema[\\/]check-arguments\.ts$/, priority: 3.5 },
         { name: 'servers', test: /src[\\/](mcp|store)[\\/]index\.ts$/, priority: 3 },
         {
           name: 'terminal',
