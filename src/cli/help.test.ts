@@ -8,13 +8,34 @@ async function helpOf(...words: string[]): Promise<string> {
   return stdout()
 }
 
+/** The names of all commands, as `--help` lists them. */
+async function commandNames(): Promise<string[]> {
+  const help = await helpOf()
+  const names = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z]+)/gm)]
+  return names.map(([, name = '']) => name).filter((name) => name !== 'help')
+}
+
+describe('a hint at another command', () => {
+  it('repeats --config and --lockfile for every command that takes them', async () => {
+    const { terminal } = fakeTerminal()
+    Object.assign(terminal, { config: 'a.toml', lockfile: 'b.lock' })
+    const names = await commandNames()
+    for (const name of names) {
+      const help = await helpOf(name)
+      const flags = ['--config a.toml', '--lockfile b.lock'].filter((flag) =>
+        help.includes(`  ${flag.split(' ')[0]} <`),
+      )
+      expect(terminal.typed(`toolcrib ${name}`)).toBe(['toolcrib', name, ...flags].join(' '))
+    }
+  })
+})
+
 describe('--help', () => {
   it('fits into 80 columns, for every command', async () => {
-    const help = await helpOf()
-    const commands = [...help.slice(help.indexOf('Commands:')).matchAll(/^ {2}([a-z]+)/gm)]
-    expect(commands.length).toBeGreaterThan(20)
-    const texts = [help]
-    for (const [, command = ''] of commands) if (command !== 'help') texts.push(await helpOf(command))
+    const names = await commandNames()
+    expect(names.length).toBeGreaterThan(20)
+    const texts = [await helpOf()]
+    for (const name of names) texts.push(await helpOf(name))
     const long = texts.flatMap((text) => text.split('\n').filter((line) => line.length > 80))
     expect(long).toEqual([])
   })

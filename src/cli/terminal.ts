@@ -160,30 +160,9 @@ export interface BriefNote {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
 const PACKAGE_HINT = /npm install(?= @?[\w/-]+(?:\u001B|;| \(|$))/gm
 
-/** The commands with `--config`. */
+/** The commands with `--lockfile`; all of these also have `--config`. Listed here, since describing a command takes longer than most hints are worth. */
 const TAKES_LOCKFILE: ReadonlySet<string> = new Set([
   'serve',
-  'doctor',
-  'list',
-  'search',
-  'call',
-  'stats',
-  'lock',
-  'diff',
-  'approve',
-  'eval',
-])
-
-const TAKES_CONFIG: ReadonlySet<string> = new Set([
-  'serve',
-  'status',
-  'logs',
-  'stop',
-  'connect',
-  'add',
-  'remove',
-  'enable',
-  'disable',
   'doctor',
   'list',
   'search',
@@ -194,6 +173,20 @@ const TAKES_CONFIG: ReadonlySet<string> = new Set([
   'diff',
   'approve',
   'eval',
+])
+
+/** The commands with `--config`. */
+const TAKES_CONFIG: ReadonlySet<string> = new Set([
+  ...TAKES_LOCKFILE,
+  'status',
+  'logs',
+  'stop',
+  'connect',
+  'add',
+  'remove',
+  'enable',
+  'disable',
+  'memory',
 ])
 
 function withTimers(ms: number, fire: () => void): () => void {
