@@ -114,6 +114,19 @@ describe('connect and disconnect', () => {
     expect(listed.stdout).not.toContain(token)
   })
 
+  it('connect all that can be, and name the others', async () => {
+    write('.cursor/mcp.json', before)
+    write('.gemini/settings.json', '{ broken')
+    await toolcrib(['import', 'cursor', '--user'])
+    const { status, stdout, stderr } = await toolcrib(['connect', '--all', '--yes'])
+    expect(status).toBe(1)
+    expect(stdout).toContain('connected Cursor; restart it')
+    expect(stderr).toMatch(
+      /^note gemini is left as it is: .*settings\.json: line 1, column 3: not valid JSON/,
+    )
+    expect((await toolcrib(['connect', 'gemini', '--yes'])).status).toBe(2)
+  })
+
   it('say where the old config is when the one there cannot be read', async () => {
     const path = write('.cursor/mcp.json', { mcpServers: { files } })
     await toolcrib(['import', '--user'])

@@ -15,6 +15,7 @@ import { configDirectory } from 'toolcrib/mcp'
 import { userToken } from '../access-token.ts'
 import { clientPlace } from '../client-place.ts'
 import { confirm } from '../confirm.ts'
+import { planClients } from '../plan-clients.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { showDiff } from '../show-diff.ts'
 import type { Terminal } from '../terminal.ts'
@@ -44,8 +45,11 @@ export async function runConnect(
   const config = await chooseConfig(terminal, flags)
   const known = (await ServersFile.open(config)).servers()
   const door = await chooseDoor(terminal, config, flags)
-  const changes: ClientChange[] = []
-  for (const client of clients) changes.push(await planConnect(client, { ...place, door, known }))
+  const options = { ...place, door, known }
+  // Who names a client wants that one, so that a fault of it is an error.
+  const changes = flags.all
+    ? await planClients(terminal, clients, options)
+    : await Promise.all(clients.map((client) => planConnect(client, options)))
   const pending = changes.filter(({ before, after }) => before !== after)
   if (!flags.json) showChanges(terminal, changes)
   const isMeant = pending.length > 0 && !flags.dryRun && (await isConfirmed(terminal, pending, flags))
@@ -54,7 +58,8 @@ export async function runConnect(
     for (const change of pending) backups.set(change.client, (await applyConnect(change, place)).backup)
   if (flags.json) terminal.printJson({ config, clients: changes.map((change) => toJson(change, backups)) })
   else showOutcome(terminal, pending, { flags, isMeant, backups })
-  return pending.length === 0 || isMeant || flags.dryRun ? 0 : 1
+  const isDone = pending.length === 0 || isMeant || flags.dryRun
+  return isDone && changes.length === clients.length ? 0 : 1
 }
 
 function showClients(

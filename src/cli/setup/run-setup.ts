@@ -3,17 +3,16 @@ import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import {
   applyConnect,
-  type ClientChange,
   connectableClients,
   type ImportOptions,
   type ImportOutcome,
   importServers,
   missingVariables,
-  planConnect,
   ServersFile,
 } from 'toolcrib/clients'
 import { configDirectory } from 'toolcrib/mcp'
 import { clientPlace } from '../client-place.ts'
+import { planClients } from '../plan-clients.ts'
 import { saveVariables, withSavedVariables } from '../saved-variables.ts'
 import { showDiff } from '../show-diff.ts'
 import { Terminal } from '../terminal.ts'
@@ -225,8 +224,8 @@ class Setup {
       command,
       args: [...args, 'serve', '--stdio', '--config', this.#config],
     } as const
-    const changes: ClientChange[] = []
-    for (const client of chosen) changes.push(await planConnect(client, { ...place, door, known }))
+    const changes = await planClients(terminal, chosen, { ...place, door, known })
+    if (changes.length === 0) return
     for (const { title, path, diff } of changes) {
       terminal.say(`${pc.bold(pc.cyan(title))}  ${pc.dim(path)}`)
       showDiff(terminal, diff)
@@ -239,7 +238,7 @@ class Setup {
     terminal.say(
       `${pc.green('connected')} ${changes.map(({ title }) => title).join(', ')}; restart ${changes.length === 1 ? 'it' : 'them'}`,
     )
-    terminal.say(pc.dim(`undo with "toolcrib disconnect ${chosen.join(' ')}"`))
+    terminal.say(pc.dim(`undo with "toolcrib disconnect ${changes.map(({ client }) => client).join(' ')}"`))
   }
 
   #showNext(): void {
