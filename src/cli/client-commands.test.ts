@@ -305,6 +305,17 @@ describe('import', () => {
     expect(stdout).not.toContain('no servers were found')
   })
 
+  it('counts the secrets it copies, and no other values', async () => {
+    const headers = { Authorization: 'Bearer sk-live-0123456789abcdef' }
+    write('.cursor/mcp.json', {
+      mcpServers: {
+        notes: { ...files, env: { NOTES_FILE: '/home/me/notes.json' } },
+        far: { url: 'https://far.example/mcp', headers },
+      },
+    })
+    expect((await toolcrib(['import'])).stdout).toContain('\n1 secret in a variable or header was copied: ')
+  })
+
   it('writes no secret into a git repository without a yes', async () => {
     mkdirSync(join(cwd, '.git'))
     write('.cursor/mcp.json', {

@@ -109,21 +109,19 @@ function show(terminal: Terminal, outcome: ImportOutcome): void {
   showValues(terminal, outcome)
 }
 
-function showValues(terminal: Terminal, { variables, secrets, copiedValues, written }: ImportOutcome): void {
+function showValues(terminal: Terminal, { variables, secrets, written }: ImportOutcome): void {
   for (const { name, servers } of variables)
     terminal.say(`${pc.yellow('set')} ${name}, which ${servers.map(plain).join(', ')} needs`)
-  if (!written || copiedValues + secrets.length === 0) return
-  const inArgs = secrets.flatMap(({ places }) => places.filter((place) => !/^(?:env|headers)\./.test(place)))
+  const places = secrets.flatMap((server) => server.places)
+  if (!written || places.length === 0) return
+  const named = places.filter((place) => /^(?:env|headers)\./.test(place)).length
+  const others = places.length - named
   const counts = [
-    copiedValues > 0
-      ? plural(copiedValues, 'value of a variable or header', 'values of variables or headers')
-      : '',
-    inArgs.length > 0
-      ? plural(inArgs.length, 'secret in an argument or URL', 'secrets in arguments or URLs')
-      : '',
+    named > 0 ? plural(named, 'secret in a variable or header', 'secrets in variables or headers') : '',
+    others > 0 ? plural(others, 'secret in an argument or URL', 'secrets in arguments or URLs') : '',
   ]
   const copied = counts.filter(Boolean).join(' and ')
-  const isOne = copiedValues + inArgs.length === 1
+  const isOne = places.length === 1
   terminal.say(
     pc.yellow(`${copied} ${isOne ? 'was' : 'were'} copied: keep the file private, or write \${NAME} instead`),
   )
