@@ -13,6 +13,8 @@ export function fakeTerminal(options: Partial<TerminalOptions> = {}) {
     env: {},
     cwd: process.cwd(),
     signals: new EventEmitter(),
+    // A collection takes long in a process that has loaded many tests.
+    collectGarbage: () => {},
     ...options,
   })
   return { terminal, stdout: output.text, stderr: errors.text }

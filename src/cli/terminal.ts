@@ -15,6 +15,8 @@ export interface TerminalOptions {
   readonly signals: SignalSource
   /** How a command waits. Default: timers. */
   readonly schedule?: Schedule
+  /** Frees unused memory before it is measured. Default: a full garbage collection. */
+  readonly collectGarbage?: () => void
   /** How this program was started. Default: as `toolcrib`. */
   readonly program?: OwnProgram
 }
@@ -39,6 +41,7 @@ export class Terminal {
   readonly cwd: string
   readonly signals: SignalSource
   readonly schedule: Schedule
+  readonly collectGarbage: (() => void) | undefined
   readonly program: OwnProgram
   /** The `--config` of the command, which its hints repeat. */
   config: string | undefined
@@ -56,6 +59,7 @@ export class Terminal {
     this.cwd = cwd
     this.signals = signals
     this.schedule = schedule
+    this.collectGarbage = options.collectGarbage
     this.program = program
   }
 

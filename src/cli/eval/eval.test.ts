@@ -14,6 +14,9 @@ import { loadCase } from './load-case.ts'
 import { measure } from './measure.ts'
 import { evaluate } from './run-eval.ts'
 
+/** Most of these tests need no true size of the index: a garbage collection takes longer than they do. */
+const QUICK = { collectGarbage: () => {} }
+
 let folder = ''
 
 beforeEach(async () => {
@@ -40,6 +43,7 @@ const TOOLS = [
 describe('evaluate', () => {
   it('leaves out distractors that repeat a tool, case and spaces aside', async () => {
     const report = await evaluate({
+      ...QUICK,
       searcher: 'lexical',
       tools: await file('t.jsonl', TOOLS),
       queries: await file('q.jsonl', [{ id: '1', query: 'electronic letter', relevant: ['c'] }]),
@@ -54,6 +58,7 @@ describe('evaluate', () => {
   it('reports strict recall, and recall that takes a clone for the tool', async () => {
     const twin = { id: 'd', server: 'air', name: 'forecast', description: 'weather of the coming days' }
     const report = await evaluate({
+      ...QUICK,
       searcher: 'weighted',
       tools: await file('t.jsonl', [...TOOLS, twin]),
       queries: await file('q.jsonl', [{ id: '1', query: 'weather', relevant: ['a'] }]),
@@ -68,9 +73,9 @@ describe('evaluate', () => {
       queries: await file('q.jsonl', [{ id: '1', query: 'what are the surfers doing', relevant: ['c'] }]),
     })
     const searcher = () => hybrid({ embedder: staticEmbedder() })
-    const { report } = await measure(searcher(), labelled)
+    const { report } = await measure(searcher(), labelled, QUICK)
     const history = [{ query: 'what are the surfers up to', called: ['c'] }]
-    const learned = await measure(searcher(), labelled, { history })
+    const learned = await measure(searcher(), labelled, { ...QUICK, history })
     expect(learned.report.recall['1']).toBe(1)
     expect(report.recall['1']).toBe(0)
     const [bin] = learned.report.reliability ?? []
@@ -100,6 +105,7 @@ describe('evaluate', () => {
 
   it('leaves out distractors with the name of a relevant tool', async () => {
     const report = await evaluate({
+      ...QUICK,
       tools: await file('t.jsonl', TOOLS),
       queries: await file('q.jsonl', [{ id: '1', query: 'weather forecast', relevant: ['a'] }]),
       distractors: await file('d.jsonl', [
@@ -114,9 +120,9 @@ describe('evaluate', () => {
   it('uses the named searcher', async () => {
     const tools = await file('t.jsonl', TOOLS)
     const queries = await file('q.jsonl', [{ id: '1', query: 'cast', relevant: ['a', 'b'] }])
-    expect((await evaluate({ tools, queries, searcher: 'weighted' })).recall['3']).toBe(1)
-    expect((await evaluate({ tools, queries, searcher: 'lexical' })).recall['3']).toBe(0)
-    await expect(evaluate({ tools, queries, searcher: 'toString' })).rejects.toMatchObject({
+    expect((await evaluate({ ...QUICK, tools, queries, searcher: 'weighted' })).recall['3']).toBe(1)
+    expect((await evaluate({ ...QUICK, tools, queries, searcher: 'lexical' })).recall['3']).toBe(0)
+    await expect(evaluate({ ...QUICK, tools, queries, searcher: 'toString' })).rejects.toMatchObject({
       code: 'config-invalid',
     })
   })
@@ -124,6 +130,7 @@ describe('evaluate', () => {
   it('reports progress, and counts an invalid query as one that finds nothing', async () => {
     const seen: string[] = []
     const report = await evaluate({
+      ...QUICK,
       tools: await file('t.jsonl', TOOLS),
       queries: await file('q.jsonl', [
         { id: '1', query: '???', relevant: ['a'] },
@@ -145,7 +152,7 @@ describe('evaluate', () => {
   ])('rejects tools with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', [TOOLS[0], line])
     const queries = await file('q.jsonl', [{ id: '1', query: 'x', relevant: ['a'] }])
-    await expect(evaluate({ tools, queries })).rejects.toMatchObject({
+    await expect(evaluate({ ...QUICK, tools, queries })).rejects.toMatchObject({
       code: 'config-invalid',
       message: expect.stringMatching(message),
     })
@@ -157,7 +164,9 @@ describe('evaluate', () => {
     ['nothing relevant', { query: 'x', relevant: [] }, /has no query with relevant tools/],
   ])('rejects queries with %s and says where', async (_, line, message) => {
     const tools = await file('t.jsonl', TOOLS)
-    await expect(evaluate({ tools, queries: await file('q.jsonl', [line]) })).rejects.toThrow(message)
+    await expect(evaluate({ ...QUICK, tools, queries: await file('q.jsonl', [line]) })).rejects.toThrow(
+      message,
+    )
   })
 
   it('names a missing file', async () => {
@@ -201,7 +210,10 @@ describe('toolcrib eval', () => {
       ]),
     }
     const tools = await loadCase(labelled)
-    const comparison = compare(await measure(lexical(), tools), await measure(weighted(), tools))
+    const comparison = compare(
+      await measure(lexical(), tools, QUICK),
+      await measure(weighted(), tools, QUICK),
+    )
     expect(comparison).toMatchObject({
       first: 'lexical',
       second: 'weighted',

@@ -65,6 +65,8 @@ export interface MeasureOptions {
   readonly onProgress?: (done: number, total: number) => void
   /** Past use to replay first; only `hybrid` learns from it. */
   readonly history?: readonly PastRequest[]
+  /** Called before the size of the heap is read. Default: a full garbage collection. */
+  readonly collectGarbage?: (() => void) | undefined
 }
 
 export interface Measurement {
@@ -76,19 +78,19 @@ export interface Measurement {
 export async function measure(
   searcher: Searcher,
   { tools, queries }: EvalCase,
-  { onProgress, history }: MeasureOptions = {},
+  { onProgress, history, collectGarbage = collectAll }: MeasureOptions = {},
 ): Promise<Measurement> {
   const idOf = new Map<Listing, string>()
   const groups = toGroups(tools, idOf)
   const catalogue = new CatalogueSearch(searcher)
   const memory = history && usageMemory({ store: memoryStore() }).under('eval')
-  const bytesBefore = heapBytes()
+  const bytesBefore = heapBytes(collectGarbage)
   const indexStart = performance.now()
   catalogue.sync(groups)
   // The index is built with the first search.
   await find(catalogue, queries[0]?.query ?? 'anything', memory)
   const indexMs = performance.now() - indexStart
-  const indexBytes = Math.max(0, heapBytes() - bytesBefore)
+  const indexBytes = Math.max(0, heapBytes(collectGarbage) - bytesBefore)
 
   if (memory) await replay(history, catalogue, idOf, memory)
   for (const { query } of queries.slice(0, WARM_UP)) await find(catalogue, query, memory)
@@ -195,10 +197,14 @@ function byCutoff<Value>(figure: (cutoff: Cutoff) => Value): Record<Cutoff, Valu
 }
 
 /** Bytes in use after garbage collection, including typed arrays. */
-function heapBytes(): number {
+function heapBytes(collectGarbage: () => void): number {
+  collectGarbage()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+function collectAll(): void {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
   if (typeof collect === 'function') collect()
-  const { heapUsed, arrayBuffers } = process.memoryUsage()
-  return heapUsed + arrayBuffers
 }

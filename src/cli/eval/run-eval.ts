@@ -40,16 +40,18 @@ export interface EvalOptions extends EvalFiles {
   /** Default: `hybrid`. */
   readonly searcher?: string
   onProgress?(done: number, total: number): void
+  collectGarbage?(): void
 }
 
 /** Measures one searcher on labelled queries. Throws `config-invalid` for a bad file. */
 export async function evaluate({
   searcher = 'hybrid',
   onProgress,
+  collectGarbage,
   ...files
 }: EvalOptions): Promise<EvalReport> {
-  return (await measure(searcherNamed(searcher), await loadCase(files), onProgress ? { onProgress } : {}))
-    .report
+  const options = { collectGarbage, ...(onProgress ? { onProgress } : {}) }
+  return (await measure(searcherNamed(searcher), await loadCase(files), options)).report
 }
 
 export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, RefreshFlags {
@@ -77,6 +79,7 @@ export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<num
       await measure(searcher, labelled, {
         ...(history === undefined ? {} : { history }),
         onProgress: progressOf(terminal, searcher.name),
+        collectGarbage: terminal.collectGarbage,
       }),
     )
   if (flags.misses !== undefined) await writeMisses(flags.misses, measured)
