@@ -26,8 +26,8 @@ export default defineConfig({
     env: { NO_COLOR: '1', NODE_EXTRA_CA_CERTS: '' },
     // No module keeps state, so files share their workers: reading the modules again would cost more than most tests.
     isolate: false,
-    // One more than cores: a flow waits for its processes about a third of the time.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than cores: a flow waits for its processes about a third of the time.
+    maxWorkers: availableParallelism() + 2,
     projects: [
       // Beside the code: `vitest --project unit` while you work.
       {

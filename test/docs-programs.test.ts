@@ -73,7 +73,7 @@ interface Output {
  * Pages share a few processes, because loading the package and the clients takes longer than the programs. Each process runs
  * its pages one after the other, and must end by itself.
  */
-const PROCESSES = 3
+const PROCESSES = 2
 const runs = new Map<number, Promise<Output>>()
 
 /** The output of a page, and the status of the process that ran it. */

@@ -75,8 +75,29 @@ const CATALOGUE: readonly Listing[] = Object.entries(SERVICES).flatMap(([server,
   ),
 )
 
+/** The tools of all other servers. Their index is kept: only the attacker's tools change from attack to attack. */
+class Others {
+  readonly #search: CatalogueSearch
+  readonly #servers = new Map<string, Listing[]>()
+
+  constructor(listings: readonly Listing[], searcher: Searcher = hybrid({ embedder: EMBEDDER })) {
+    this.#search = new CatalogueSearch(searcher)
+    for (const listing of listings) {
+      const server = sourceKey(listing.source)
+      this.#servers.set(server, [...(this.#servers.get(server) ?? []), listing])
+    }
+  }
+
+  /** The catalogue with these tools of the attacker, until it is called again. */
+  beside(attackers: readonly Listing[]): CatalogueSearch {
+    this.#search.sync(new Map([...this.#servers, ['mcp:evil', attackers]]))
+    return this.#search
+  }
+}
+
+const OTHERS = new Others(CATALOGUE)
 /** The same tools from approved servers. */
-const APPROVED = CATALOGUE.map((listing): Listing => ({ ...listing, trust: 1 }))
+const APPROVED = new Others(CATALOGUE.map((listing): Listing => ({ ...listing, trust: 1 })))
 
 /** One query per tool, in different words from the tool's own. */
 const QUERIES: readonly { readonly text: string; readonly wanted: Listing }[] = CATALOGUE.map(
@@ -233,7 +254,7 @@ describe('an attacker with hundreds of tools', () => {
       attacker(`feed_animal_${at}`, `Feeds the giraffe in enclosure ${at}`),
     )
     const servers = async (query: string) =>
-      (await fill([...zoo, ...(CROWDS['knows how people ask'] ?? [])]).search(query)).ranked.map(
+      (await OTHERS.beside([...zoo, ...(CROWDS['knows how people ask'] ?? [])]).search(query)).ranked.map(
         ({ listing }) => sourceKey(listing.source),
       )
     expect(await servers('feed the giraffe')).toEqual(Array(5).fill('mcp:evil'))
@@ -251,7 +272,8 @@ it('a request is embedded once, although it is ranked again without a crowding s
       return EMBEDDER.embed(texts)
     },
   }
-  const catalogue = fill(CROWDS['knows how people ask'] ?? [], CATALOGUE, hybrid({ embedder }))
+  const others = new Others(CATALOGUE, hybrid({ embedder }))
+  const catalogue = others.beside(CROWDS['knows how people ask'] ?? [])
   const text = QUERIES[1]?.text ?? ''
   const { ranked } = await catalogue.search(text, { limit: 5 })
   expect(ranked.filter(({ listing }) => sourceKey(listing.source) === 'mcp:evil')).toHaveLength(PLACES)
@@ -261,7 +283,9 @@ it('a request is embedded once, although it is ranked again without a crowding s
 describe('weighted, beside a tool with forty words in its name', () => {
   it('seldom puts it first', async () => {
     const words = [...new Set(QUERIES.flatMap(({ text }) => text.split(' ')))].slice(0, 40)
-    const { first } = await search([attacker(words.join('_'), 'Does everything')], { searcher: weighted() })
+    const { first } = await search([attacker(words.join('_'), 'Does everything')], {
+      others: new Others(CATALOGUE, weighted()),
+    })
     expect(first).toBeLessThanOrEqual(MAX_FIRST)
   })
 })
@@ -285,7 +309,7 @@ describe('an attacker among five hundred tools', () => {
   })
 
   it('is still found by its own name', async () => {
-    const catalogue = fill(ATTACKS['tells the model what to do'] ?? [])
+    const catalogue = OTHERS.beside(ATTACKS['tells the model what to do'] ?? [])
     const { ranked } = await catalogue.search('must_use_first')
     expect(ranked[0]?.listing.source).toEqual({ kind: 'mcp', server: 'evil' })
   })
@@ -371,20 +395,15 @@ interface Outcome {
 }
 
 interface Setup {
-  readonly others?: readonly Listing[]
-  readonly searcher?: Searcher
+  readonly others?: Others
   readonly asked?: typeof QUERIES
 }
 
 async function search(
   attackers: readonly Listing[],
-  {
-    others = CATALOGUE,
-    searcher,
-    asked = attackers.length >= MANY_TOOLS ? SOME_QUERIES : QUERIES,
-  }: Setup = {},
+  { others = OTHERS, asked = attackers.length >= MANY_TOOLS ? SOME_QUERIES : QUERIES }: Setup = {},
 ): Promise<Outcome> {
-  const catalogue = fill(attackers, others, searcher)
+  const catalogue = others.beside(attackers)
   const isAttacker = ({ source }: Listing): boolean => source.kind === 'mcp' && source.server === 'evil'
   let [first, topFive, found, crowded] = [0, 0, 0, 0]
   for (const { text, wanted } of asked) {
@@ -397,21 +416,6 @@ async function search(
   }
   const share = (count: number) => count / asked.length
   return { first: share(first), topFive: share(topFive), found: share(found), crowded: share(crowded) }
-}
-
-function fill(
-  attackers: readonly Listing[],
-  others = CATALOGUE,
-  searcher: Searcher = hybrid({ embedder: EMBEDDER }),
-): CatalogueSearch {
-  const catalogue = new CatalogueSearch(searcher)
-  const groups = new Map<string, Listing[]>()
-  for (const listing of [...others, ...attackers]) {
-    const server = listing.source.kind === 'mcp' ? listing.source.server : ''
-    groups.set(server, [...(groups.get(server) ?? []), listing])
-  }
-  catalogue.sync(groups)
-  return catalogue
 }
 
 function attacker(ownName: string, description: string, extra?: Partial<Listing>): Listing {
