@@ -193,7 +193,7 @@ function copyShared<Options extends SharedOptions>(options: Options): Options {
   }
 }
 
-// The policy and the searcher are checked when they are read, with messages of their own.
+// The policy is checked key by key, the searcher when it is read.
 const SEARCH_OPTIONS: OptionRules<RegistrySearchOptions> = {
   ...SEARCH_RULES,
   searcher: anyValue,
@@ -203,6 +203,7 @@ const SEARCH_OPTIONS: OptionRules<RegistrySearchOptions> = {
 /** Throws `config-invalid` for an unknown key or a value out of range. */
 export function checkSearchOptions(options: RegistrySearchOptions): void {
   checkOptions<RegistrySearchOptions>('search()', options, SEARCH_OPTIONS)
+  if (options.policy !== undefined) checkPolicy(options.policy)
 }
 
 /** Throws `config-invalid` for an unknown key or a value out of range. */

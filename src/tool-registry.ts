@@ -10,7 +10,6 @@ import { type Entry, type ToolSchema, toolSchema } from './registry/entry.ts'
 import {
   type CompiledPolicy,
   checkNames,
-  checkPolicy,
   compilePolicy,
   narrowOrDeny,
   narrowPolicy,
@@ -33,10 +32,9 @@ import {
 } from './registry-options.ts'
 import type { UsageMemory } from './search/memory/usage-memory.ts'
 import type { SearchResult } from './search/search-result.ts'
-import { CallsWithoutSession, PolicyAudience } from './session/calls-without-session.ts'
+import { CallsWithoutSession, searchWithoutSession } from './session/calls-without-session.ts'
 import { type Explanation, explainTool, RegistryOnlooker } from './session/explain-tool.ts'
 import type { Session } from './session/session.ts'
-import { memoryOf } from './session/session-search.ts'
 import { openSession, SessionServices } from './session/session-services.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
@@ -251,36 +249,19 @@ export class ToolRegistry {
     filter?: ToolFilter,
     attachments?: readonly Attachment[],
   ): Promise<CallResult[]> {
-    const { finder, spill, runner } = this.#services
-    const scope = new CallsWithoutSession({
-      snapshot: this.#catalogue.snapshot(),
-      policy: narrowOrDeny(this.#policy, { allowedTools, filter }),
-      finder,
-      spill,
-      sessionId: sessionIdOf(ctx),
-    })
-    return runner.execute(calls, attachments ? { ...ctx, attachments } : ctx, scope)
+    const policy = narrowOrDeny(this.#policy, { allowedTools, filter })
+    const services = this.#services
+    const scope = new CallsWithoutSession({ services, policy, sessionId: sessionIdOf(ctx) })
+    return services.runner.execute(calls, attachments ? { ...ctx, attachments } : ctx, scope)
   }
 
   /** Finds tools by words, names or a pattern. Denied, quarantined and unavailable tools never appear. */
   async search(query: string, given: RegistrySearchOptions = {}): Promise<SearchResult> {
     checkSearchOptions(given)
-    const { searcher, policy, ...options } = given
-    if (policy !== undefined) checkPolicy(policy)
-    const { finder } = this.#services
-    const settings = {
-      ...this.#settings,
-      ...(policy === undefined ? {} : { policy }),
-      ...(searcher === undefined ? {} : { searcher: finder.searcher(searcher) }),
-    }
-    const { result } = await finder.find({
-      ...options,
-      query,
-      searcher: settings.searcher,
-      audience: new PolicyAudience(this.#catalogue, policy ? compilePolicy(policy) : this.#policy),
-      memory: memoryOf(settings),
-    })
-    return result
+    const { searcher: _, policy, ...options } = given
+    const settings = overrideSettings(this.#settings, given, this.#services.finder)
+    const compiled = policy === undefined ? this.#policy : compilePolicy(policy)
+    return searchWithoutSession({ ...options, query }, this.#services, settings, compiled)
   }
 
   /** Opens a conversation's session: a new one, from saved state, or from a store. */

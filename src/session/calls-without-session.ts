@@ -1,5 +1,4 @@
 import type { CallScope, CallTarget } from '../call/call-scope.ts'
-import type { Spill } from '../call/spill.ts'
 import { readResult } from '../meta-tools/read-result.ts'
 import { metaToolEntry } from '../meta-tools/session-meta-tools.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
@@ -7,28 +6,33 @@ import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { Snapshot } from '../registry/snapshot.ts'
 import { denialOf } from '../registry/view.ts'
+import type { SearchOptions, SearchResult } from '../search/search-result.ts'
 import { acceptEvery } from '../search/searcher.ts'
-import type { Audience, ToolFinder } from '../search/tool-finder.ts'
+import type { Audience } from '../search/tool-finder.ts'
 import type { Listing, Tool, ToolCall } from '../tool.ts'
+import { memoryOf } from './session-search.ts'
+import type { SessionServices } from './session-services.ts'
+import type { SessionSettings } from './settings.ts'
 
 export interface CallsWithoutSessionOptions {
-  readonly snapshot: Snapshot
+  readonly services: SessionServices
   readonly policy: CompiledPolicy
-  readonly finder: ToolFinder
   readonly sessionId: string
-  readonly spill: Spill | undefined
 }
 
 /** The scope of `registry.executeParallel()`: every tool the policy permits, by its registered name. */
 export class CallsWithoutSession implements CallScope {
   readonly searchToolName = undefined
   readonly #options: CallsWithoutSessionOptions
+  readonly #snapshot: Snapshot
   /** `read_result`, when there is a spill to read. */
   readonly #reader: Entry | undefined
 
   constructor(options: CallsWithoutSessionOptions) {
-    const { spill, sessionId } = options
+    const { services, sessionId } = options
+    const { spill } = services
     this.#options = options
+    this.#snapshot = services.scene.catalogue.snapshot()
     this.#reader = spill && metaToolEntry(readResult({ spill, sessionId }) as Tool)
   }
 
@@ -37,14 +41,14 @@ export class CallsWithoutSession implements CallScope {
   }
 
   resolve({ name, args }: ToolCall): CallTarget | undefined {
-    const entry = this.#options.snapshot.get(name) ?? (name === 'read_result' ? this.#reader : undefined)
+    const entry = this.#snapshot.get(name) ?? (name === 'read_result' ? this.#reader : undefined)
     return entry && { entry, args }
   }
 
   denial({ entry }: CallTarget): string | undefined {
-    const { snapshot, policy } = this.#options
+    const { policy } = this.#options
     if (entry === this.#reader) return policy.denialOfMetaTool(entry.name)
-    return denialOf(entry, snapshot, policy)
+    return denialOf(entry, this.#snapshot, policy)
   }
 
   isGone(): boolean {
@@ -52,8 +56,8 @@ export class CallsWithoutSession implements CallScope {
   }
 
   suggest(name: string): readonly string[] {
-    const { finder, snapshot, policy } = this.#options
-    return finder.suggest(name, (entry) => denialOf(entry, snapshot, policy) === undefined)
+    const { services, policy } = this.#options
+    return services.finder.suggest(name, (entry) => denialOf(entry, this.#snapshot, policy) === undefined)
   }
 
   needsSchema(): boolean {
@@ -67,8 +71,23 @@ export class CallsWithoutSession implements CallScope {
   }
 }
 
-/** Searches with a policy and without a session. */
-export class PolicyAudience implements Audience {
+/** `registry.search()`: finds what the policy permits, without a session. */
+export async function searchWithoutSession(
+  options: SearchOptions & { readonly query: string },
+  { finder, scene }: SessionServices,
+  settings: SessionSettings,
+  policy: CompiledPolicy,
+): Promise<SearchResult> {
+  const { result } = await finder.find({
+    ...options,
+    searcher: settings.searcher,
+    audience: new PolicyAudience(scene.catalogue, policy),
+    memory: memoryOf(settings),
+  })
+  return result
+}
+
+class PolicyAudience implements Audience {
   readonly #catalogue: Catalogue
   readonly #policy: CompiledPolicy
 
