@@ -191,4 +191,33 @@ describe('the gateway as an OAuth resource server', () => {
       'a gateway has no option "oauth.isuer"; did you mean "oauth.issuer"?',
     )
   })
+
+  it('takes over other settings while it runs, and ends the sessions of another issuer', async () => {
+    const { gateway } = await open()
+    const headers = async (claims = {}) => ({ authorization: `Bearer ${await token(claims)}` })
+    const list = async (claims = {}) =>
+      (await rawRequest(gateway, 'tools/list', {}, await headers(claims))).status
+    expect(await list({ scope: 'mcp:new' })).toBe(403)
+    const initialize = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+    }
+    const accept = 'application/json, text/event-stream'
+    const opened = await gateway.fetch(
+      new Request(RESOURCE, {
+        method: 'POST',
+        headers: { ...(await headers()), accept, 'content-type': 'application/json' },
+        body: JSON.stringify(initialize),
+      }),
+    )
+    expect(opened.status).toBe(200)
+    await gateway.reload({ profiles: PROFILES, oauth: { ...oauth(), scopes: { 'mcp:new': null } } })
+    expect([await list({ scope: 'mcp:new' }), await list()]).toEqual([200, 403])
+    expect(gateway.status().sessions).toBe(1)
+    await gateway.reload({ profiles: PROFILES, oauth: { ...oauth(), issuer: 'http://localhost:9' } })
+    expect(gateway.status().sessions).toBe(0)
+    expect(await list({ scope: 'mcp:new' })).not.toBe(200)
+  })
 })

@@ -263,3 +263,31 @@ function holdRequest(gateway: Gateway, token: string) {
   const init: RequestInit & { duplex: 'half' } = { method: 'POST', headers, body, duplex: 'half' }
   return { arriving, finish, response: gateway.fetch(new Request(`${URL_OF_GATEWAY}/work`, init)) }
 }
+
+describe('a gateway that gets other hosts and limits', () => {
+  it('applies them from the next request on, and keeps those that are not given', async () => {
+    const { gateway } = await openGateway({ modern: MODERN }, { mode: 'full' })
+    const health = async (host: string) =>
+      (await gateway.fetch(new Request('http://localhost/healthz', { headers: { host } }))).status
+    const add = { name: 'modern__add', arguments: { a: 1, b: 2 } }
+    const calls = async () => {
+      const answers = [
+        await rawRequest(gateway, 'tools/call', add),
+        await rawRequest(gateway, 'tools/call', add),
+      ]
+      return answers.map(({ answer }) => 'result' in answer)
+    }
+    expect(await calls()).toEqual([true, true])
+    await gateway.reload({ hosts: ['crib.example'], limits: { callsPerMinute: 1 } })
+    expect([await health('localhost'), await health('crib.example')]).toEqual([403, 200])
+    await gateway.reload({ hosts: ['localhost'] })
+    expect([await health('localhost'), await health('crib.example')]).toEqual([200, 403])
+    // What was called before there was a limit does not count.
+    expect(await calls()).toEqual([true, false])
+    await expect(gateway.reload({ limits: { callsPerMinute: -1 } })).rejects.toMatchObject({
+      code: 'config-invalid',
+    })
+    await gateway.reload({ limits: {} })
+    expect(await calls()).toEqual([true, true])
+  })
+})

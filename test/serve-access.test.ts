@@ -151,16 +151,23 @@ describe('the [gateway] table of the config', () => {
     const { stderr } = await toolcribWith({ LAPTOP_TOKEN: 'x' }, 'serve', '--port', '0', '--no-token')
     expect(stderr).toContain('leave out --no-token')
 
-    // A token that is taken out of the config is refused at once. The gateway says what it does not apply.
+    // A changed config applies at once: a token that is taken out, the limits, the hosts. The gateway says what does not.
     const known = await connect(url, 'a-token-of-the-laptop')
-    configure('calls_per_minute = 2', 'other')
+    const before = await connect(url, token)
+    await expect(rain(before)).rejects.toMatchObject({ code: -32_000 })
+    const health = new URL('/healthz', url).href
+    expect(await stateFor(health, 'other')).toBe(403)
+    configure('calls_per_minute = 0\n[tools]\ntool_threshold = 3', 'other')
     await vi.waitUntil(() => printed.includes('restart the gateway'), { timeout: 30_000 })
-    const warning = '[gateway], [gateway.limits] changed; restart the gateway to apply this'
+    const warning = '[tools] changed; restart the gateway to apply this'
     expect(printed).toContain(warning)
     expect((await toolcrib('logs')).stdout).toContain(`warn  ${warning}`)
     await expect(rain(known)).rejects.toThrow()
     expect((await fetch(url, { method: 'POST', body: '{}', headers })).status).toBe(401)
-    await connect(url, token)
+    for (let calls = 0; calls < 3; calls++)
+      expect((await rain(before)).content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+    expect(await stateFor(health, 'other')).toBe(200)
+    await before.close()
   })
 })
 

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { GatewayOptions, GatewayToken } from './gateway-options.ts'
+import type { GatewayOAuth, GatewayOptions, GatewayToken } from './gateway-options.ts'
 import { OAuthResource } from './oauth-resource.ts'
 import { type Principal, Refusal } from './principal.ts'
 
@@ -25,11 +25,12 @@ const ANYONE: Principal = { id: 'anyone', name: 'anyone', profile: undefined, pr
  * kept, and they are compared in constant time.
  */
 export class Access {
-  readonly #hosts: ReadonlySet<string>
+  #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   #known: readonly KnownToken[]
   /** Set where tokens are those of an OAuth issuer. */
-  readonly #oauth: OAuthResource | undefined
+  #oauth: OAuthResource | undefined
+  readonly #now: () => number
 
   constructor({
     hosts = LOOPBACK,
@@ -38,8 +39,9 @@ export class Access {
     oauth,
     now = Date.now,
   }: Pick<GatewayOptions, 'hosts' | 'origins' | 'tokens' | 'oauth' | 'now'>) {
-    this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
-    this.#origins = new Set(origins.map((origin) => origin.toLowerCase()))
+    this.#now = now
+    this.#hosts = lowerCase(hosts)
+    this.#origins = lowerCase(origins)
     this.#known = tokens.map(knownToken)
     this.#oauth = oauth && new OAuthResource(oauth, now)
   }
@@ -51,9 +53,20 @@ export class Access {
     return before.filter((principal) => !this.stillAccepts(principal))
   }
 
-  /** Whether a token that was accepted still is, for the same profile. Always true of tokens of an OAuth issuer, which expire. */
-  stillAccepts({ id, profile }: Principal): boolean {
-    if (this.#oauth || this.#known.length === 0) return true
+  /** Serves requests for these host names from now on, and for no others. */
+  replaceHosts(hosts: readonly string[]): void {
+    this.#hosts = lowerCase(hosts)
+  }
+
+  /** Checks tokens by these settings from now on. */
+  replaceOAuth(oauth: GatewayOAuth): void {
+    this.#oauth = new OAuthResource(oauth, this.#now)
+  }
+
+  /** Whether a token that was accepted still is, for the same profile. Tokens of an OAuth issuer are, until they expire. */
+  stillAccepts({ id, profile, issuer }: Principal): boolean {
+    if (this.#oauth) return this.#oauth.issuer === issuer
+    if (this.#known.length === 0) return true
     return this.#known.some(({ principal }) => principal.id === id && principal.profile === profile)
   }
 
@@ -111,6 +124,10 @@ function headersOf({ headers, url }: Request): AccessHeaders {
     origin: headers.get('origin') ?? undefined,
     authorization: headers.get('authorization') ?? undefined,
   }
+}
+
+function lowerCase(names: readonly string[]): ReadonlySet<string> {
+  return new Set(names.map((name) => name.toLowerCase()))
 }
 
 function hostnameOf(host: string): string | undefined {

@@ -8,7 +8,7 @@ import { ConnectedClients } from './connected-clients.ts'
 import { EventStreams } from './event-streams.ts'
 import type { Exchange, HttpHeaders } from './exchange.ts'
 import { GatewayLog } from './gateway-log.ts'
-import { DEFAULT_LIMITS, type GatewayOptions, type Limits } from './gateway-options.ts'
+import { DEFAULT_LIMITS, type GatewayLimits, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { GatewaySessions } from './gateway-sessions.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
 import { Metrics } from './metrics.ts'
@@ -35,6 +35,7 @@ import type { View } from './view.ts'
 /** The services that all clients of a gateway share, over HTTP and stdio. */
 export class GatewayServices {
   readonly options: GatewayOptions
+  /** The limits in force: one object, whose values change when the gateway is reloaded. */
   readonly limits: Limits
   readonly now: () => number
   readonly schedule: Schedule
@@ -92,7 +93,7 @@ export class GatewayServices {
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const strangers = new Strangers(servers, this.limits)
     this.tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
-    const states = new RequestStates(store, { ttlMs: this.limits.askTimeoutMs, now: this.now })
+    const states = new RequestStates(store, this)
     this.states = states
     const tasks = new Tasks(states, upstream)
     this.requests = new ClientRequests(
@@ -106,10 +107,11 @@ export class GatewayServices {
     this.subscriptions = new Subscriptions(servers)
     this.modernCalls = new ModernCalls(
       states,
-      new ParkedRecords(store, this.limits.askTimeoutMs),
+      new ParkedRecords(store, this.limits),
       this,
       () => this.replicas,
     )
+    const { limits } = this
     this.#duties = announcements && new ReplicaDuties(this)
     this.#sharedLoad = announcements && store && new SharedLoad(this.load, store, this)
     this.replicas =
@@ -122,7 +124,9 @@ export class GatewayServices {
           schedule: this.schedule,
           newId: this.newId,
           warn: (warning) => this.warn(warning),
-          askTimeoutMs: this.limits.askTimeoutMs,
+          get askTimeoutMs() {
+            return limits.askTimeoutMs
+          },
         },
         this.#duties,
       )
@@ -160,6 +164,11 @@ export class GatewayServices {
       if (!isAsked || level === undefined || !view.permitsServer(server)) continue
       servers.request(server, { method: 'logging/setLevel', params: { level } }).catch(() => {})
     }
+  }
+
+  /** Applies these limits, and the defaults for all others, from now on. */
+  replaceLimits(given: GatewayLimits): void {
+    Object.assign(this.limits, withDefaults(given))
   }
 
   warn(warning: string): void {
@@ -228,7 +237,7 @@ export class GatewayServices {
   }
 }
 
-function withDefaults(given: NonNullable<GatewayOptions['limits']>): Limits {
+function withDefaults(given: GatewayLimits): Limits {
   const set = Object.entries(given).filter(([, value]) => value !== undefined)
   return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) }
 }

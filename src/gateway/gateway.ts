@@ -47,11 +47,12 @@ export interface Gateway {
   /** What `/metrics` shows, as values. */
   metrics(): readonly MetricValues[]
   /**
-   * Replaces the tokens and the profiles. What is under way for a token that is not among them is cancelled, and its
-   * sessions end. A changed profile applies from the next request on. Throws `config-invalid` as `createGateway()` does, and
-   * when it would leave a gateway that asks for tokens without any, or the reverse; nothing is changed then.
+   * Replaces the tokens and the profiles, and those of `hosts`, `limits` and `oauth` that are given. What is under way for a
+   * token that is not among them is cancelled, and its sessions end; so do those of tokens of another issuer. All else applies
+   * from the next request on. Throws `config-invalid` as `createGateway()` does, and when it would leave a gateway that asks
+   * for tokens without any, or the reverse; nothing is changed then.
    */
-  reload(options: Pick<GatewayOptions, 'tokens' | 'profiles'>): Promise<void>
+  reload(options: ReloadOptions): Promise<void>
   /** Notifies the other replicas that the config or a lockfile changed, so that they reload theirs. */
   announceReload(): void
   /**
@@ -65,6 +66,9 @@ export interface Gateway {
    */
   close(): Promise<void>
 }
+
+/** What a running gateway takes over. */
+export type ReloadOptions = Pick<GatewayOptions, 'tokens' | 'profiles' | 'hosts' | 'limits' | 'oauth'>
 
 /** What the gateway is doing right now. */
 export interface GatewayStatus {
@@ -163,12 +167,18 @@ class OpenGateway implements Gateway {
     return this.#services.metrics.values()
   }
 
-  async reload(given: Pick<GatewayOptions, 'tokens' | 'profiles'>): Promise<void> {
+  async reload(given: ReloadOptions): Promise<void> {
     const { options, sessions, modernCalls } = this.#services
-    const { tokens = [], profiles = {} } = given
-    checkGatewayOptions({ ...options, tokens, profiles })
-    if ((tokens.length === 0) !== ((options.tokens ?? []).length === 0))
+    const { tokens = [], profiles = {}, hosts, limits, oauth } = given
+    checkGatewayOptions({ ...options, ...given, tokens, profiles, oauth: oauth ?? options.oauth })
+    if (
+      (tokens.length === 0) !== ((options.tokens ?? []).length === 0) ||
+      (oauth !== undefined && options.oauth === undefined)
+    )
       throw new ToolcribError('config-invalid', 'whether a gateway asks for tokens is decided when it starts')
+    if (hosts) this.access.replaceHosts(hosts)
+    if (limits) this.#services.replaceLimits(limits)
+    if (oauth) this.access.replaceOAuth(oauth)
     const revoked = this.access.replaceTokens(tokens)
     sessions.replace(given)
     modernCalls.abandon(new Set(revoked.map(({ id }) => id)))

@@ -2,7 +2,13 @@
 
 export type { Access, AccessHeaders } from './access.ts'
 export type { ConnectedClient } from './connected-clients.ts'
-export { createGateway, GATEWAY_CAPABILITIES, type Gateway, type GatewayStatus } from './gateway.ts'
+export {
+  createGateway,
+  GATEWAY_CAPABILITIES,
+  type Gateway,
+  type GatewayStatus,
+  type ReloadOptions,
+} from './gateway.ts'
 export type {
   GatewayLimits,
   GatewayLogger,

@@ -29,7 +29,7 @@ export class LegacySessions implements RelayTarget {
   constructor(services: GatewayServices, access: Access) {
     this.#services = services
     this.#access = access
-    this.#records = new SessionRecords(services.store, services.limits.sessionIdleMs, services)
+    this.#records = new SessionRecords(services.store, services)
     this.#searches = new SessionSearches(services.now)
     services.relayTarget = this
     // A store that was away may have taken nothing meanwhile, or have lost what it had.

@@ -101,9 +101,10 @@ export class ClientLoad {
     const { callsPerMinute } = this.#limits
     const at = this.#now()
     const known = this.#usage.get(principal)
-    const usage = known ?? { underWay: 0, allowance: callsPerMinute, at, started: 0, elsewhere: 0 }
+    const unlimited = Number.POSITIVE_INFINITY
+    const usage = known ?? { underWay: 0, allowance: unlimited, at, started: 0, elsewhere: 0 }
     const grown = usage.allowance + ((at - usage.at) * callsPerMinute) / MINUTE_MS
-    usage.allowance = Math.min(callsPerMinute, grown)
+    usage.allowance = callsPerMinute > 0 ? Math.min(callsPerMinute, grown) : unlimited
     usage.at = at
     if (!known) this.#remember(principal, usage)
     return usage

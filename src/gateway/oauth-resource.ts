@@ -40,6 +40,10 @@ export class OAuthResource {
     this.#now = now
   }
 
+  get issuer(): string {
+    return this.#settings.issuer
+  }
+
   /** The metadata of RFC 9728 for a path below `/.well-known/`; undefined when there is none. */
   metadata(path: string): object | undefined {
     const own = new URL(this.#settings.resource).pathname.replace(/\/$/, '')
@@ -115,9 +119,10 @@ export class OAuthResource {
       .update(JSON.stringify([iss, sub, client]))
       .digest('hex')
       .slice(0, 32)
-    if (opened.includes(null)) return { id, name: String(sub), profile: undefined, profiles: undefined }
+    const who = { id, name: String(sub), issuer: this.issuer }
+    if (opened.includes(null)) return { ...who, profile: undefined, profiles: undefined }
     const profiles = [...new Set(opened.filter((profile) => profile !== null))]
-    return { id, name: String(sub), profile: profiles[0], profiles }
+    return { ...who, profile: profiles[0], profiles }
   }
 
   #opens(scope: string, profile: string): boolean {

@@ -1,4 +1,5 @@
 import type { Store } from 'toolcrib/stores'
+import type { Limits } from './gateway-options.ts'
 
 /**
  * Which calls wait for an answer of their client, in the store. The calls themselves end with their process: their
@@ -7,15 +8,15 @@ import type { Store } from 'toolcrib/stores'
  */
 export class ParkedRecords {
   readonly #store: Store | undefined
-  readonly #ttlMs: number
+  readonly #limits: Pick<Limits, 'askTimeoutMs'>
 
-  constructor(store: Store | undefined, ttlMs: number) {
+  constructor(store: Store | undefined, limits: Pick<Limits, 'askTimeoutMs'>) {
     this.#store = store
-    this.#ttlMs = ttlMs
+    this.#limits = limits
   }
 
   async add(id: string): Promise<void> {
-    await this.#store?.set(keyOf(id), true, { ttlMs: this.#ttlMs }).catch(() => {})
+    await this.#store?.set(keyOf(id), true, { ttlMs: this.#limits.askTimeoutMs }).catch(() => {})
   }
 
   async remove(id: string): Promise<void> {

@@ -8,6 +8,8 @@ export interface Principal {
   readonly profile: string | undefined
   /** The only profiles it may use; any, and none, when undefined. */
   readonly profiles: readonly string[] | undefined
+  /** The OAuth issuer of its token; undefined for any other token. */
+  readonly issuer?: string | undefined
 }
 
 /** Why a request may not pass, as a response. */

@@ -4,7 +4,7 @@ import { RequestStates } from './request-states.ts'
 
 describe('sealed states', () => {
   it('open for what they were sealed for, and for nothing else', async () => {
-    const states = new RequestStates(undefined, { ttlMs: 1_000, now: () => 0 })
+    const states = new RequestStates(undefined, { limits: { askTimeoutMs: 1_000 }, now: () => 0 })
     const sealed = await states.seal({ parked: 'x' }, 'ada add')
     expect(await states.open(sealed, 'ada add')).toEqual({ parked: 'x' })
     expect(await states.open(sealed, 'bob add')).toBeUndefined()
@@ -13,7 +13,7 @@ describe('sealed states', () => {
 
   it('do not open once they are changed, or too old', async () => {
     let now = 0
-    const states = new RequestStates(undefined, { ttlMs: 1_000, now: () => now })
+    const states = new RequestStates(undefined, { limits: { askTimeoutMs: 1_000 }, now: () => now })
     const sealed = await states.seal({ parked: 'x' }, 'ada')
     const [content = '', signature = ''] = sealed.split('.')
     const other = Buffer.from(JSON.stringify({ content: { parked: 'y' }, until: 9e9 })).toString('base64url')
@@ -32,14 +32,14 @@ describe('sealed states', () => {
   })
 
   it('open after a restart when there is a store, and not without one', async () => {
-    const time = { ttlMs: 1_000, now: () => 0 }
+    const time = { limits: { askTimeoutMs: 1_000 }, now: () => 0 }
     const store = watchStore(memoryStore())
     const sealed = await new RequestStates(store, time).seal({ parked: 'x' }, 'ada')
     expect(await new RequestStates(store, time).open(sealed, 'ada')).toEqual({ parked: 'x' })
     expect(await new RequestStates(undefined, time).open(sealed, 'ada')).toBeUndefined()
   })
   it('open after the store was away, also when it lost its key meanwhile or fails again', async () => {
-    const time = { ttlMs: 1_000, now: () => 0 }
+    const time = { limits: { askTimeoutMs: 1_000 }, now: () => 0 }
     const inner = memoryStore()
     const store = watchStore(inner)
     const listeners: (() => void)[] = []
@@ -71,7 +71,7 @@ describe('sealed states', () => {
     await opens()
   })
   it('open at another replica also when the key could not be read at first', async () => {
-    const time = { ttlMs: 1_000, now: () => 0 }
+    const time = { limits: { askTimeoutMs: 1_000 }, now: () => 0 }
     const inner = memoryStore()
     const store = watchStore(inner)
     const { update } = inner

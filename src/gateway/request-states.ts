@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { WatchedStore } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
+import type { Limits } from './gateway-options.ts'
 import { isJson } from './upstream.ts'
 
 const KEY = 'gateway:state-key'
@@ -13,7 +14,7 @@ const MAX_KNOWN = 3
  */
 export class RequestStates {
   readonly #store: WatchedStore | undefined
-  readonly #ttlMs: number
+  readonly #limits: Pick<Limits, 'askTimeoutMs'>
   readonly #now: () => number
   readonly #fresh = randomBytes(KEY_BYTES).toString('hex')
   /** The keys that the store had, the latest first. */
@@ -23,10 +24,10 @@ export class RequestStates {
 
   constructor(
     store: WatchedStore | undefined,
-    { ttlMs, now }: { readonly ttlMs: number; readonly now: () => number },
+    { limits, now }: { readonly limits: Pick<Limits, 'askTimeoutMs'>; readonly now: () => number },
   ) {
     this.#store = store
-    this.#ttlMs = ttlMs
+    this.#limits = limits
     this.#now = now
     this.#key = this.#load()
     // While the store was away, each replica may have made a key of its own.
@@ -34,7 +35,7 @@ export class RequestStates {
   }
 
   async seal(content: Json, boundTo: string): Promise<string> {
-    const text = JSON.stringify({ content, until: this.#now() + this.#ttlMs })
+    const text = JSON.stringify({ content, until: this.#now() + this.#limits.askTimeoutMs })
     const sealed = Buffer.from(text).toString('base64url')
     this.refresh()
     return `${sealed}.${sign(sealed, boundTo, await this.#key)}`

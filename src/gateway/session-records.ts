@@ -1,5 +1,6 @@
 import type { Change, Store, StoredValue, WatchedStore } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
+import type { Limits } from './gateway-options.ts'
 import { isJson } from './upstream.ts'
 import type { Activation } from './view.ts'
 
@@ -12,7 +13,8 @@ export interface SessionRecord {
   readonly initialize: Json
 }
 
-interface Warner {
+interface RecordServices {
+  readonly limits: Pick<Limits, 'sessionIdleMs'>
   readonly now: () => number
   warn(warning: string): void
 }
@@ -26,14 +28,12 @@ const REFRESHED_PART = 0.02
  */
 export class SessionRecords {
   readonly #store: WatchedStore | undefined
-  readonly #ttlMs: number
-  readonly #warner: Warner
+  readonly #services: RecordServices
   readonly #open = new Map<string, { readonly text: string; savedAt: number | undefined }>()
 
-  constructor(store: WatchedStore | undefined, ttlMs: number, warner: Warner) {
+  constructor(store: WatchedStore | undefined, services: RecordServices) {
     this.#store = store
-    this.#ttlMs = ttlMs
-    this.#warner = warner
+    this.#services = services
   }
 
   async save(id: string, { principal, profile, activation, initialize }: SessionRecord): Promise<void> {
@@ -46,8 +46,11 @@ export class SessionRecords {
 
   /** Notes that a session is in use. */
   used(id: string): void {
-    const { savedAt } = this.#open.get(id) ?? { savedAt: this.#warner.now() }
-    if (savedAt !== undefined && this.#warner.now() - savedAt > this.#ttlMs * REFRESHED_PART)
+    const { savedAt } = this.#open.get(id) ?? { savedAt: this.#services.now() }
+    if (
+      savedAt !== undefined &&
+      this.#services.now() - savedAt > this.#services.limits.sessionIdleMs * REFRESHED_PART
+    )
       void this.write(id)
   }
 
@@ -85,10 +88,10 @@ export class SessionRecords {
   async write(id: string): Promise<void> {
     const record = this.#open.get(id)
     if (!record) return
-    record.savedAt = this.#warner.now()
+    record.savedAt = this.#services.now()
     await this.#try(async () => {
       try {
-        await this.#store?.set(keyOf(id), record.text, { ttlMs: this.#ttlMs })
+        await this.#store?.set(keyOf(id), record.text, { ttlMs: this.#services.limits.sessionIdleMs })
       } catch (error) {
         record.savedAt = undefined
         throw error
@@ -100,7 +103,7 @@ export class SessionRecords {
     try {
       return await work()
     } catch (error) {
-      this.#warner.warn(error instanceof Error ? error.message : 'the store failed')
+      this.#services.warn(error instanceof Error ? error.message : 'the store failed')
       return undefined
     }
   }

@@ -66,8 +66,8 @@ servers. Otherwise the servers run in this process.
 With --json, one line is printed once the gateway listens: { url, token, page, pid, version }.
 With --store redis://HOST (rediss:// with TLS, ?prefix=NAME: to keep gateways apart), any number of gateways serve the same \
 clients: give them all the same config and --token-file. TOOLCRIB_STORE sets the same, where nobody else can read it.
-A config that changes is read again at once, and on SIGHUP: servers are started and stopped accordingly. [tools], [gateway] \
-and profiles change with a restart.
+A config that changes is read again at once, and on SIGHUP: servers are started and stopped accordingly, and clients get \
+the tokens, profiles and limits that it has now. [tools] changes with a restart.
 SIGTERM and Ctrl-C let calls in flight finish, then end every server. Before that, a gateway that shares a Redis serves for \
 some seconds more (--linger), so that a proxy in front, which looks at /readyz, sends clients to another one; Ctrl-C does not wait.
 

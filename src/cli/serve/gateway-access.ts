@@ -1,10 +1,13 @@
 import { ToolcribError } from 'toolcrib'
-import type { Gateway, GatewayOptions, GatewayToken } from 'toolcrib/gateway'
+import type { Gateway, GatewayToken, ReloadOptions } from 'toolcrib/gateway'
 import type { FoundConfig, GatewayConfig } from 'toolcrib/mcp'
 import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
 import type { Terminal } from '../terminal.ts'
 import type { ReloadedGateway } from './live-config.ts'
 import { reachableHosts } from './serve-settings.ts'
+
+/** How long calls in flight may take after a signal to stop. */
+export const DRAIN_MS = 10_000
 
 export interface AccessFlags extends TokenFlags {
   readonly profile?: string
@@ -63,30 +66,38 @@ export class GatewayAccess {
   }
 
   /**
-   * The tokens and profiles of a config that was read again, with the token of the token file as it is now. Throws
-   * `config-invalid` as `choose()` does. An OAuth issuer, and whether there is one, stays as it is until a restart.
+   * The options of a config that was read again, with the token of the token file as it is now. Throws `config-invalid` as
+   * `choose()` does. Whether there is an OAuth issuer stays as it is until a restart.
    */
-  async reread(
-    { config }: FoundConfig,
-    terminal: Terminal,
-  ): Promise<Pick<GatewayOptions, 'tokens' | 'profiles'>> {
-    const { profiles, gateway: { tokens = {} } = {} } = config
-    if (this.issuer !== undefined || this.#isStdio) return { profiles }
+  async reread({ config }: FoundConfig, terminal: Terminal): Promise<ReloadOptions> {
+    const { oauth, tokens = {}, ...gateway } = config.gateway ?? {}
+    if (this.#isStdio) return this.#optionsOf({ ...config, gateway }, undefined)
+    if (this.issuer !== undefined) {
+      if (oauth?.problem !== undefined) throw invalid(oauth.problem)
+      const kept = oauth ?? this.#config.gateway?.oauth
+      return this.#optionsOf({ ...config, gateway: { ...gateway, ...(kept && { oauth: kept }) } }, undefined)
+    }
     const { problem } = Object.values(tokens).find((each) => each.problem) ?? {}
     if (problem !== undefined) throw invalid(problem)
     // What is not in a file cannot have changed.
     const own = this.token?.file === undefined ? this.token : await chooseToken(this.#flags, terminal)
-    return { tokens: this.#withOwn(own, tokens), profiles }
+    return this.#optionsOf({ ...config, gateway: { ...gateway, tokens } }, own)
   }
 
   /** As options of `createGateway()`. */
-  options(): Pick<GatewayOptions, 'tokens' | 'oauth' | 'profiles' | 'hosts' | 'limits'> {
-    const { profiles, gateway: { oauth, tokens = {}, limits, hosts = [] } = {} } = this.#config
+  options(): ReloadOptions {
+    return this.#optionsOf(this.#config, this.token)
+  }
+
+  #optionsOf(
+    { profiles, gateway: { oauth, tokens = {}, limits, hosts = [] } = {} }: FoundConfig['config'],
+    own: AccessToken | undefined,
+  ): ReloadOptions {
     return {
-      tokens: this.#withOwn(this.token, tokens),
+      tokens: this.#withOwn(own, tokens),
       profiles,
       hosts: this.#hosts(oauth?.resource, hosts),
-      ...(limits && { limits }),
+      limits: { ...limits, drainMs: DRAIN_MS },
       ...(oauth && { oauth: { ...oauth, scopes: profilesOf(oauth.scopes) } }),
     }
   }
@@ -100,15 +111,13 @@ export class GatewayAccess {
   }
 
   /** A proxy before the gateway passes on the host name of the URL that clients use. */
-  #hosts(resource: string | undefined, others: readonly string[]): readonly string[] | undefined {
-    const hosts = reachableHosts(this.#flags.host)
+  #hosts(resource: string | undefined, others: readonly string[]): readonly string[] {
     const named = resource === undefined || !URL.canParse(resource) ? [] : [new URL(resource).hostname]
-    if (named.length + others.length === 0) return hosts
-    return [...(hosts ?? ['localhost', '127.0.0.1', '[::1]']), ...named, ...others]
+    return [...reachableHosts(this.#flags.host), ...named, ...others]
   }
 }
 
-/** Applies the tokens and profiles of a config that was read again to a running gateway. */
+/** Applies a config that was read again to a running gateway: who may use it, and within which limits. */
 export class LiveAccess implements ReloadedGateway {
   readonly #access: GatewayAccess
   readonly #gateway: Pick<Gateway, 'reload' | 'announceReload'>

@@ -3,7 +3,7 @@ import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { findOptionsOf } from '../with-registry.ts'
 
-/** A gateway whose tokens and profiles follow the config. */
+/** A gateway that follows the config: its tokens, profiles, hosts and limits, and the settings of its OAuth issuer. */
 export interface ReloadedGateway {
   /** Throws, and changes nothing, when the config cannot be applied. */
   apply(found: FoundConfig): Promise<void>
@@ -14,15 +14,15 @@ export interface ReloadedGateway {
 type ReloadOutcome =
   /** `unapplied`: the tables that changed since the gateway started, and that only a restart applies. */
   | { readonly found: FoundConfig; readonly unapplied: readonly string[] }
-  /** `isAccessApplied`: its tokens and profiles are in use, but its servers are not, or not all of them. */
+  /** `isAccessApplied`: its gateway tables are in use, but its servers are not, or not all of them. */
   | { readonly problem: string; readonly isAccessApplied: boolean }
 
 /**
  * The config of a running gateway. It is read again when a file changes, on SIGHUP, and when a command asks for it: servers
- * that were added, changed or removed start, restart or stop, and the others keep running; tokens and profiles are
- * replaced. Other tables are not applied, but a change of them is reported. A config that cannot be read, or whose tokens or
- * profiles are not valid, changes nothing. Where its servers cannot be applied, tokens that it revokes stay revoked, and the
- * next reload tries the servers again.
+ * that were added, changed or removed start, restart or stop, and the others keep running; tokens, profiles, hosts, limits
+ * and OAuth settings are replaced. Other tables are not applied, but a change of them is reported. A config that cannot be
+ * read, or whose tokens, profiles or limits are not valid, changes nothing. Where its servers cannot be applied, tokens that
+ * it revokes stay revoked, and the next reload tries the servers again.
  */
 export class LiveConfig {
   readonly #started: Config
@@ -54,7 +54,7 @@ export class LiveConfig {
     return this.#found
   }
 
-  /** Applies tokens and profiles to a gateway from now on, and has it tell the other replicas. */
+  /** Applies each config to a gateway from now on, and has it tell the other replicas. */
   attach(gateway: ReloadedGateway): void {
     this.#gateway = gateway
   }
@@ -127,18 +127,14 @@ export class LiveConfig {
 const WATCH_AFTER_MS = 500
 
 function textOf(config: Config): string {
-  return JSON.stringify([config.servers, config.gateway?.tokens, config.profiles, tablesOf(config)])
+  return JSON.stringify([config.servers, config.gateway, config.profiles, tablesOf(config)])
 }
 
 /** What only a restart applies. */
 function tablesOf(config: Config): Readonly<Record<string, unknown>> {
-  const { gateway: { oauth, limits, hosts } = {}, tools, searcher, memory, memoryText } = config
-  return {
-    gateway: hosts,
-    'gateway.oauth': oauth,
-    'gateway.limits': limits,
-    tools: [tools, searcher, memory, memoryText],
-  }
+  const { gateway: { oauth } = {}, tools, searcher, memory, memoryText } = config
+  // Whether there is an issuer decides who may come in at all.
+  return { 'gateway.oauth': oauth !== undefined, tools: [tools, searcher, memory, memoryText] }
 }
 
 function changedTables(before: Config, now: Config): readonly string[] {

@@ -14,7 +14,7 @@ import type { Terminal } from '../terminal.ts'
 import { findWithFlags, noteWarnings } from '../with-registry.ts'
 import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
-import { GatewayAccess, LiveAccess } from './gateway-access.ts'
+import { DRAIN_MS, GatewayAccess, LiveAccess } from './gateway-access.ts'
 import { GatewayLines } from './gateway-lines.ts'
 import { listen } from './http-listener.ts'
 import { LiveConfig } from './live-config.ts'
@@ -113,15 +113,13 @@ async function serveWith(
   opened.registry.subscribe((event) => logs.note(event))
   const live = liveConfig(terminal, flags, { found, opened, logs })
   try {
-    const allowed = serving.access.options()
     const gateway = createGateway({
       registry: opened.registry,
       servers: opened.servers,
       store: stores.store,
       announcements: stores.announcements,
       onReload: () => void live.reload(),
-      ...allowed,
-      limits: { ...allowed.limits, drainMs: DRAIN_MS },
+      ...serving.access.options(),
       mode: flags.mode,
       names: flags.names,
       logger: new GatewayLines(logs),
@@ -151,8 +149,6 @@ function sharedBy({ store, announcements }: ServeStores) {
   return store && announcements ? { store } : {}
 }
 
-/** How long calls in flight may take after a signal to stop. */
-const DRAIN_MS = 10_000
 /** Draining, then ending servers that do not end by themselves. */
 const EXIT_MS = DRAIN_MS + 6_000
 
@@ -268,7 +264,7 @@ function liveConfig(
     const at = new Date().toISOString()
     if ('problem' in outcome) {
       const message = outcome.isAccessApplied
-        ? `tokens and profiles were reloaded, but the servers were not: ${outcome.problem}; restart the gateway, or reload again`
+        ? `tokens, profiles and limits were reloaded, but the servers were not: ${outcome.problem}; restart the gateway, or reload again`
         : `the config was not reloaded: ${outcome.problem}`
       logs.add({ at, level: 'error', message })
       terminal.note(`${pc.red('✗')} ${message}`)

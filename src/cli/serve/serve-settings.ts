@@ -42,15 +42,17 @@ export class Linger {
 /** A proxy that looks at `/readyz` each second has noticed by then. */
 const LINGER_S = 3
 
-/** The names under which clients reach an address that is not a loopback one; the gateway's own default otherwise. */
-export function reachableHosts(host: string): readonly string[] | undefined {
-  if (isLoopback(host)) return undefined
+/** The names under which clients reach a gateway that listens at this address. */
+export function reachableHosts(host: string): readonly string[] {
+  if (isLoopback(host)) return LOOPBACK
   const isEvery = isEveryAddress(host)
   const addresses = Object.values(networkInterfaces())
     .flatMap((each) => each ?? [])
     .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address))
-  return ['localhost', '127.0.0.1', '[::1]', ownName(), ...(isEvery ? addresses : [nameOf(host)])]
+  return [...LOOPBACK, ownName(), ...(isEvery ? addresses : [nameOf(host)])]
 }
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
 /** An address as a Host header has it: IPv6 in brackets, without a zone. */
 function nameOf(host: string): string {
