@@ -85,6 +85,39 @@ describe('a client over stdio', () => {
   })
 })
 
+describe('a modern client over stdio', () => {
+  it('is notified of resources that it listens to', async () => {
+    const { gateway } = await openGateway({ everything: EVERYTHING })
+    const input = new PassThrough()
+    const output = new PassThrough()
+    const door = gateway.serveStdio({ input, output })
+    const received: Record<string, unknown>[] = []
+    output.setEncoding('utf8').on('data', (text: string) => {
+      for (const line of text.split('\n').filter(Boolean)) received.push(JSON.parse(line))
+    })
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    const send = (id: number, method: string, params = {}) =>
+      input.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params: { ...params, _meta } })}\n`)
+    const answer = (wanted: number) => received.find(({ id }) => id === wanted)
+    const named = (wanted: string) => received.filter(({ method }) => method === wanted)
+    send(1, 'resources/list')
+    await expect.poll(() => answer(1)).toBeDefined()
+    const [{ uri }] = (answer(1) as { result: { resources: [{ uri: string }] } }).result.resources
+    send(2, 'subscriptions/listen', { notifications: { resourceSubscriptions: [uri] } })
+    await expect.poll(() => named('notifications/subscriptions/acknowledged')).toHaveLength(1)
+    send(3, 'tools/call', { name: 'everything__toggle-subscriber-updates', arguments: {} })
+    await expect
+      .poll(() => named('notifications/resources/updated'), { timeout: 15_000 })
+      .toMatchObject([{ params: { uri } }])
+    input.end()
+    await door.closed
+  })
+})
+
 describe('a call that waits for its client', () => {
   const ASK = { name: 'everything__trigger-sampling-request', arguments: { prompt: 'hi', maxTokens: 9 } }
   const ANSWER = { model: 'm', role: 'assistant', content: { type: 'text', text: 'hello' } }

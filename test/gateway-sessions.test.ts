@@ -124,6 +124,31 @@ describe('a session of an older client', () => {
   })
 })
 
+describe('the log level of an older client', () => {
+  const setLevel = (client: Awaited<ReturnType<typeof connectClient>>, level: string) =>
+    client.request({ method: 'logging/setLevel', params: { level: level as 'info' } })
+
+  it('reaches servers that start later, and is the least severe of all clients', async () => {
+    const heard: unknown[] = []
+    const { gateway, servers } = await openGateway({ everything: EVERYTHING })
+    const request = servers.request.bind(servers)
+    servers.request = async (server, sent, options) => {
+      if (sent.method === 'logging/setLevel') heard.push(sent.params?.level)
+      return request(server, sent, options)
+    }
+    const [one, other] = [
+      await connectClient(gateway, { era: 'legacy' }),
+      await connectClient(gateway, { era: 'legacy' }),
+    ]
+    await setLevel(one, 'info')
+    await setLevel(other, 'error')
+    expect(heard).toEqual(['info'])
+    await servers.reload({ mcpServers: { everything: { ...EVERYTHING, env: { CHANGED: 'yes' } } } })
+    await expect.poll(() => heard).toEqual(['info', 'info'])
+    await expect(setLevel(one, 'loud')).rejects.toMatchObject({ code: -32_602 })
+  })
+})
+
 /** A store, and the keys that it has now with the time they are kept. */
 function observed(inner: Store): { store: Store; kept: ReadonlyMap<string, number | undefined> } {
   const kept = new Map<string, number | undefined>()

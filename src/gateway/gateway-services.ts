@@ -11,6 +11,7 @@ import { GatewayLog } from './gateway-log.ts'
 import { DEFAULT_LIMITS, type GatewayLimits, type GatewayOptions, type Limits } from './gateway-options.ts'
 import { GatewaySessions } from './gateway-sessions.ts'
 import { ClientLoad, ServerLoad } from './load-limits.ts'
+import { LogLevels } from './log-levels.ts'
 import { Metrics } from './metrics.ts'
 import { ModernCalls } from './modern-calls.ts'
 import { Offers } from './offers.ts'
@@ -30,7 +31,6 @@ import { ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
 import { Traffic } from './traffic.ts'
 import { Upstream } from './upstream.ts'
-import type { View } from './view.ts'
 
 /** The services that all clients of a gateway share, over HTTP and stdio. */
 export class GatewayServices {
@@ -56,6 +56,7 @@ export class GatewayServices {
   readonly presentation: Presentation
   readonly sessions: GatewaySessions
   readonly subscriptions: Subscriptions
+  readonly logLevels: LogLevels
   /** The store of the options, with a limit on how long its operations may block. */
   readonly store: WatchedStore | undefined
   /** The other replicas of this gateway, where there are any. */
@@ -105,6 +106,7 @@ export class GatewayServices {
     )
     this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
+    this.logLevels = new LogLevels(servers)
     this.modernCalls = new ModernCalls(
       states,
       new ParkedRecords(store, this.limits),
@@ -133,7 +135,9 @@ export class GatewayServices {
     this.#watchGauges()
     const detach = servers.attach(this.#listener())
     const unsubscribe = registry.subscribe((event) => {
-      if (event.type === 'server-state' && event.state === 'ready') this.subscriptions.restarted(event.server)
+      if (event.type !== 'server-state' || event.state !== 'ready') return
+      this.subscriptions.restarted(event.server)
+      this.logLevels.started(event.server)
     })
     this.#unsubscribe = () => {
       detach()
@@ -153,17 +157,6 @@ export class GatewayServices {
   rootsChanged(line: ClientLine): void {
     for (const { server } of this.options.servers.status())
       void this.connections.notify(line, server, 'notifications/roots/list_changed')
-  }
-
-  /** Asks running servers of a view for log messages of this level; modern ones are asked with each request. */
-  wantLogs(view: View, level: string | undefined): void {
-    const { servers } = this.options
-    for (const { server, state } of servers.status()) {
-      const info = servers.info(server)
-      const isAsked = state === 'ready' && info?.era === 'legacy' && info.capabilities.logging !== undefined
-      if (!isAsked || level === undefined || !view.permitsServer(server)) continue
-      servers.request(server, { method: 'logging/setLevel', params: { level } }).catch(() => {})
-    }
   }
 
   /** Applies these limits, and the defaults for all others, from now on. */

@@ -4,6 +4,7 @@ import type { Json, RequestWire } from './client-line.ts'
 import type { ClientRecord } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { LegacyLine } from './legacy-line.ts'
+import { LEVELS } from './log-levels.ts'
 import type { Principal } from './principal.ts'
 import { RpcError } from './rpc-error.ts'
 import { isJson } from './upstream.ts'
@@ -122,6 +123,7 @@ export class LegacyClient implements Attendee {
     const client = new LegacyClient(this.#services, { id: this.id, identity, session }, wire)
     client.capabilities = this.capabilities
     client.logLevel = this.logLevel
+    if (this.logLevel !== undefined) this.#services.logLevels.want(this.id, view, this.logLevel)
     client.#record.introduce(this.#clientInfo)
     client.#clientInfo = this.#clientInfo
     // What the other view does not show is not watched any more.
@@ -131,6 +133,7 @@ export class LegacyClient implements Attendee {
 
   #leaveAll(): void {
     this.#services.clients.leave(this.#record)
+    this.#services.logLevels.forget(this.id)
     for (const leave of this.#leave) leave()
     for (const stop of this.#watched.values()) stop()
     this.#watched.clear()
@@ -157,8 +160,10 @@ export class LegacyClient implements Attendee {
   }
 
   #setLevel({ level }: Json): Json {
-    this.logLevel = typeof level === 'string' ? level : undefined
-    this.#services.wantLogs(this.view, this.logLevel)
+    if (typeof level !== 'string' || !LEVELS.includes(level))
+      throw new RpcError(INVALID_PARAMS, `the level must be one of ${LEVELS.join(', ')}`)
+    this.logLevel = level
+    this.#services.logLevels.want(this.id, this.view, level)
     return {}
   }
 

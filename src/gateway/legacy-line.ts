@@ -1,5 +1,6 @@
 import type { ProgressNote } from 'toolcrib'
 import { type ClientLine, canAnswer, type Json, type RequestWire } from './client-line.ts'
+import { isLoud } from './log-levels.ts'
 import { RpcError } from './rpc-error.ts'
 
 const METHOD_NOT_FOUND = -32_601
@@ -60,11 +61,4 @@ export class LegacyLine implements ClientLine {
   flushed(): Promise<void> {
     return this.#wire.flushed()
   }
-}
-
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
-
-/** Whether a message of this level is at least as severe as the client wants; all are when it did not say. */
-export function isLoud(level: unknown, wanted: string | undefined): boolean {
-  return wanted === undefined || LEVELS.indexOf(String(level)) >= LEVELS.indexOf(wanted)
 }

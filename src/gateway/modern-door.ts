@@ -1,7 +1,7 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
-import type { Json } from './client-line.ts'
 import { type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import { watchListened } from './listened-resources.ts'
 import { methodsOf } from './methods.ts'
 import { ModernClient } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
@@ -12,7 +12,6 @@ import { withTraceContext } from './trace-context.ts'
 import { isJson } from './upstream.ts'
 import type { View } from './view.ts'
 
-const MAX_WATCHED = 1_000
 const MISSING_CAPABILITY = -32_021
 const HEADER_MISMATCH = -32_020
 
@@ -145,10 +144,12 @@ export class ModernDoor {
     // It began to listen while the door was retired.
     if (this.#isRetired) exchange.cut()
     else this.#listening.add(exchange)
-    const stops = await Promise.all(watchedResources(body).map((uri) => this.#watch(uri, handler)))
+    const stop = await watchListened(this.#services, this.#client.view, body, (uri) =>
+      handler.notify.resourceUpdated(uri),
+    )
     return whenEnded(response, () => {
       this.#listening.delete(exchange)
-      for (const stop of stops) stop()
+      stop()
     })
   }
 
@@ -191,23 +192,6 @@ export class ModernDoor {
     if (method === 'notifications/prompts/list_changed') notify?.promptsChanged()
     if (method === 'notifications/resources/list_changed') notify?.resourcesChanged()
   }
-
-  async #watch(uri: string, handler: McpHttpHandler): Promise<() => void> {
-    try {
-      const offer = await this.#services.offers.resource(uri, this.#client.view)
-      return this.#services.subscriptions.watch(offer, () => handler.notify.resourceUpdated(uri))
-    } catch {
-      // Nobody has this resource, so it cannot change.
-      return () => {}
-    }
-  }
-}
-
-/** The resources that a request of a client subscribes to. */
-function watchedResources({ params }: Json): readonly string[] {
-  const { notifications } = isJson(params) ? params : {}
-  const uris = isJson(notifications) ? notifications.resourceSubscriptions : undefined
-  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MAX_WATCHED) : []
 }
 
 /** The same response; calls `ended` once, when its body has been sent or nobody reads it any more. */

@@ -1,5 +1,6 @@
 import type { AskLimits, Json } from './client-line.ts'
 import type { Exchange } from './exchange.ts'
+import { LEVELS } from './log-levels.ts'
 import type { ModernRequest } from './pending-call.ts'
 import type { Reply } from './reply.ts'
 import { RpcError } from './rpc-error.ts'
@@ -59,8 +60,6 @@ export function readPlainRequest(
     return undefined
   return { id, method, params, meta }
 }
-
-const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
 
 function isPlainEnvelope(meta: Json): boolean {
   const { progressToken } = meta

@@ -1,6 +1,6 @@
 import type { ProgressNote } from 'toolcrib'
 import { type ClientLine, canAnswer, capabilityFor, type Json, type RequestWire } from './client-line.ts'
-import { isLoud } from './legacy-line.ts'
+import { isLoud } from './log-levels.ts'
 import { RpcError } from './rpc-error.ts'
 import { CAPABILITIES_KEY, isJson, LOG_LEVEL_KEY } from './upstream.ts'
 

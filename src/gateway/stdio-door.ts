@@ -5,6 +5,7 @@ import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import type { RawServer } from './mcp-server.ts'
 import { ModernClient } from './modern-client.ts'
 import type { Principal } from './principal.ts'
+import { StdioListens } from './stdio-listens.ts'
 import type { View } from './view.ts'
 
 /** Who is served over stdio. */
@@ -25,6 +26,7 @@ export class StdioDoor {
   readonly #services: GatewayServices
   readonly #view: View
   readonly #clients: { close(): Promise<void> }[] = []
+  readonly #listens: StdioListens
   #close: () => Promise<void> = async () => {}
 
   constructor(
@@ -35,6 +37,7 @@ export class StdioDoor {
     if (!view) throw new ToolcribError('config-invalid', `there is no profile "${profile}"`)
     this.#services = services
     this.#view = view
+    this.#listens = new StdioListens(services, view)
     this.closed = this.#serve(input, output)
   }
 
@@ -55,6 +58,12 @@ export class StdioDoor {
       transport,
       onerror: ({ message }) => this.#services.warn(message),
     })
+    // The SDK set its own handler.
+    const { onmessage } = transport
+    transport.onmessage = (message) => {
+      onmessage?.call(transport, message)
+      this.#listens.noticed({ ...message })
+    }
     await new Promise<void>((resolve) => {
       this.#close = async () => {
         await handle.close().catch(() => {})
@@ -64,7 +73,7 @@ export class StdioDoor {
       input.once('close', resolve)
     })
     await handle.close().catch(() => {})
-    await Promise.all(this.#clients.map((client) => client.close()))
+    await Promise.all([...this.#clients, this.#listens].map((client) => client.close()))
   }
 
   /** The SDK's server for the client, once it is known which era the client speaks. */
@@ -88,6 +97,7 @@ export class StdioDoor {
         era,
         (method, params, ctx) => client.answer(method, params, new SdkWire(ctx)),
       )
+      this.#listens.tell = (uri) => server.tell('notifications/resources/updated', { uri })
       this.#clients.push(client)
       return server
     }

@@ -1,0 +1,33 @@
+import type { Json } from './client-line.ts'
+import type { GatewayServices } from './gateway-services.ts'
+import { isJson } from './upstream.ts'
+import type { View } from './view.ts'
+
+const MAX_WATCHED = 1_000
+
+/**
+ * Watches the resources that a `subscriptions/listen` of a modern client names, and calls `updated` when one of them
+ * changes. Resolves, once they are found, with how to stop.
+ */
+export async function watchListened(
+  { offers, subscriptions }: Pick<GatewayServices, 'offers' | 'subscriptions'>,
+  view: View,
+  listen: Json,
+  updated: (uri: string) => void,
+): Promise<() => void> {
+  const watching = namedResources(listen).map(async (uri) => {
+    // Nobody has this resource, so it cannot change.
+    const offer = await offers.resource(uri, view).catch(() => undefined)
+    return offer && subscriptions.watch(offer, () => updated(uri))
+  })
+  const stops = await Promise.all(watching)
+  return () => {
+    for (const stop of stops) stop?.()
+  }
+}
+
+function namedResources({ params }: Json): readonly string[] {
+  const { notifications } = isJson(params) ? params : {}
+  const uris = isJson(notifications) ? notifications.resourceSubscriptions : undefined
+  return Array.isArray(uris) ? uris.filter((uri) => typeof uri === 'string').slice(0, MAX_WATCHED) : []
+}

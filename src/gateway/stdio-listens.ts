@@ -1,0 +1,44 @@
+import type { Json } from './client-line.ts'
+import type { GatewayServices } from './gateway-services.ts'
+import { watchListened } from './listened-resources.ts'
+import { isJson } from './upstream.ts'
+import type { View } from './view.ts'
+
+/**
+ * The resources that a modern client over stdio listens to. The SDK answers its `subscriptions/listen`, and sends what it is
+ * told of resources to those who listen, but does not say who does: such requests are read here on their way.
+ */
+export class StdioListens {
+  /** Tells the client that a resource changed; set once it is known that the client is a modern one. */
+  tell: (uri: string) => void = () => {}
+  readonly #services: GatewayServices
+  readonly #view: View
+  readonly #stops = new Map<unknown, Promise<() => void>>()
+
+  constructor(services: GatewayServices, view: View) {
+    this.#services = services
+    this.#view = view
+  }
+
+  /** Notes what a message of the client begins or ends. */
+  noticed(message: Json): void {
+    const { id, method, params } = message
+    if (method === 'notifications/cancelled' && isJson(params)) void this.#stop(params.requestId)
+    if (method !== 'subscriptions/listen' || id === undefined || this.#stops.has(id)) return
+    this.#stops.set(
+      id,
+      watchListened(this.#services, this.#view, message, (uri) => this.tell(uri)),
+    )
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#stops.keys()].map((id) => this.#stop(id)))
+  }
+
+  async #stop(id: unknown): Promise<void> {
+    const watching = this.#stops.get(id)
+    this.#stops.delete(id)
+    const stop = await watching
+    stop?.()
+  }
+}
