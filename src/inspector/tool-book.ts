@@ -139,7 +139,10 @@ function toRow(
     ownName: mcpServer !== undefined && name.startsWith(prefix) ? name.slice(prefix.length) : name,
     source,
     kind,
-    summary: description.slice(0, SUMMARY_CHARACTERS),
+    summary:
+      description.length > SUMMARY_CHARACTERS
+        ? `${description.slice(0, SUMMARY_CHARACTERS).trimEnd()}…`
+        : description,
     tokens,
   }
 }

@@ -11,10 +11,12 @@ import { restartServer, serverLines, servers } from './servers.ts'
 import { session, sessions } from './sessions.ts'
 import { cancelSignIn, finishSignIn, signIn } from './sign-in.ts'
 import { hiddenTools, tool, tools } from './tools.ts'
+import { waiting } from './waiting.ts'
 
 /** Every route under `/api`, by its path. */
 export const ROUTES = {
   overview,
+  waiting,
   tools,
   tool,
   'hidden-tools': hiddenTools,

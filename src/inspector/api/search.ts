@@ -53,7 +53,6 @@ export const searchAsModel = writing({ query: text }, async (inspection, { query
     active: session.toJSON().activations.map(({ name: each }) => each),
     /** What the model reads. */
     answer: result.ok ? result.value : result.error,
-    context: session.context(),
   }
 })
 

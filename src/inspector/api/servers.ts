@@ -5,7 +5,7 @@ import { consentOf } from './sign-in.ts'
 
 /** Every server with how it is doing. */
 export const servers = reading({}, async (inspection) => {
-  const { servers: connected, config, book, serverLog } = inspection
+  const { servers: connected, registry, config, book, serverLog } = inspection
   const rows = await book.rows()
   const found = (await config?.found())?.config
   const configured = found?.servers ?? {}
@@ -21,6 +21,8 @@ export const servers = reading({}, async (inspection) => {
       ...course,
       lastLine: lines.at(-1)?.text ?? null,
       tools: own.length,
+      /** How many of them wait in quarantine. */
+      held: own.filter(({ name }) => registry.explain(name).state === 'quarantined').length,
       tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
       runs: commandOf(configured[status.server]),
       about: aboutOf(info),

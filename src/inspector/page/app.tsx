@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { needsToken } from './api-client.ts'
+import { plural } from './format.ts'
 import { Guide } from './guide/guide.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen } from './keys.ts'
@@ -8,6 +9,7 @@ import { linkTo, place } from './router.ts'
 import { SignIn } from './sign-in.tsx'
 import { theme, toggleTheme } from './theme.ts'
 import { Icon } from './ui/icon.tsx'
+import { useApi } from './use-api.ts'
 import { VIEWS } from './views.ts'
 
 /** The frame of every view: where one can go, and whether events arrive. */
@@ -24,6 +26,10 @@ export function App() {
     before.current = path
     document.querySelector('.nav [aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' })
   }, [path, view])
+  // So does the page of one tool, below a list that was scrolled down.
+  useEffect(() => {
+    if (path === 'tools') scrollTo(0, 0)
+  }, [path, rest])
   const Shown = view?.show
   return (
     <>
@@ -48,7 +54,24 @@ export function App() {
   )
 }
 
+const WAITING = [
+  'server-state',
+  'server-synced',
+  'tool-quarantined',
+  'tool-released',
+  'tool-suspicious',
+  'missed',
+]
+
+/** How many things wait for a person in each view. */
+function useWaiting(): ReadonlyMap<string, number> {
+  const { data = [] } = useApi('waiting', {}, { after: WAITING })
+  const views = data.map(({ to }) => /^#\/(\w*)/.exec(to)?.[1] ?? '')
+  return new Map(views.map((view) => [view, views.filter((other) => other === view).length]))
+}
+
 function Side({ current }: { readonly current: string }) {
+  const waiting = useWaiting()
   return (
     <aside class="side">
       <a class="mark" href={linkTo('')} aria-label="Toolcrib">
@@ -60,6 +83,7 @@ function Side({ current }: { readonly current: string }) {
           <a key={path} href={linkTo(path)} aria-current={path === current ? 'page' : undefined}>
             <Icon name={icon} />
             {title}
+            <Waits count={waiting.get(path)} />
           </a>
         ))}
       </nav>
@@ -86,6 +110,16 @@ function Side({ current }: { readonly current: string }) {
         </button>
       </div>
     </aside>
+  )
+}
+
+function Waits({ count }: { readonly count: number | undefined }) {
+  if (count === undefined) return null
+  return (
+    <span class="waits" title={`${plural(count, 'thing')} to decide`}>
+      {count}
+      <span class="hidden"> to decide</span>
+    </span>
   )
 }
 

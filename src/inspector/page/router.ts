@@ -1,11 +1,15 @@
 import { computed, signal } from '@preact/signals'
 
-/** Where in the page we are: `#/tools/mcp__files__read?sort=tokens`. */
+/** Where in the page we are: `#/tools?source=files`, `#/tools/mcp__files__read`. */
 export interface Place {
   readonly view: string
   /** What comes after the view, such as the name of a tool. */
   readonly rest: string
+  /** What narrows the view, such as a filter. */
+  readonly query: Query
 }
+
+type Query = Readonly<Record<string, string>>
 
 const hash = signal(location.hash)
 addEventListener('hashchange', () => {
@@ -13,17 +17,26 @@ addEventListener('hashchange', () => {
 })
 
 export const place = computed<Place>(() => {
-  const [view = '', ...rest] = hash.value.replace(/^#\/?/, '').split('/')
-  return { view, rest: decode(rest.join('/')) }
+  const [path = '', query = ''] = hash.value.replace(/^#\/?/, '').split('?', 2)
+  const [view = '', ...rest] = path.split('/')
+  return { view, rest: decode(rest.join('/')), query: Object.fromEntries(new URLSearchParams(query)) }
 })
 
-/** The address of a view. */
-export function linkTo(view: string, rest?: string): string {
-  return rest === undefined ? `#/${view}` : `#/${view}/${encodeURIComponent(rest)}`
+/** The address of a view. Empty values of a query are left out. */
+export function linkTo(view: string, rest = '', query: Query = {}): string {
+  const given = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''))
+  const path = rest === '' ? view : `${view}/${encodeURIComponent(rest)}`
+  return given.size === 0 ? `#/${path}` : `#/${path}?${given}`
 }
 
 export function go(view: string, rest?: string): void {
   location.hash = linkTo(view, rest)
+}
+
+/** Writes what was typed or chosen into the address, without a step in the history: one can come back to it. */
+export function note(view: string, rest: string, query?: Query): void {
+  history.replaceState(history.state, '', linkTo(view, rest, query))
+  hash.value = location.hash
 }
 
 function decode(text: string): string {

@@ -14,6 +14,8 @@ export interface ServerCourse {
   readonly startMs?: number
   readonly readySince?: number
   readonly starts: number
+  /** Starts of a server that was not asleep: it had failed, or somebody restarted it. */
+  readonly restarts: number
   readonly failures: number
   readonly lines: readonly ServerLine[]
 }
@@ -32,7 +34,7 @@ export class ServerLog {
   }
 
   of(server: string): ServerCourse {
-    return this.#courses.get(server)?.value() ?? { starts: 0, failures: 0, lines: [] }
+    return this.#courses.get(server)?.value() ?? { starts: 0, restarts: 0, failures: 0, lines: [] }
   }
 
   close(): void {
@@ -54,6 +56,8 @@ export class ServerLog {
 class Course {
   readonly #lines: ServerLine[] = []
   #starts = 0
+  #restarts = 0
+  #isAsleep = false
   #failures = 0
   #connectingSince: number | undefined
   #startMs: number | undefined
@@ -77,6 +81,7 @@ class Course {
       ...(this.#startMs === undefined ? {} : { startMs: this.#startMs }),
       ...(this.#readySince === undefined ? {} : { readySince: this.#readySince }),
       starts: this.#starts,
+      restarts: this.#restarts,
       failures: this.#failures,
       lines: this.#lines,
     }
@@ -86,10 +91,12 @@ class Course {
     if (state === 'connecting') this.#connectingSince ??= at
     else {
       if (state === 'ready') {
+        if (this.#starts > 0 && !this.#isAsleep) this.#restarts++
         this.#starts++
         if (this.#connectingSince !== undefined) this.#startMs = at - this.#connectingSince
       }
       if (state === 'failed') this.#failures++
+      this.#isAsleep = state === 'cold'
       this.#connectingSince = undefined
     }
     this.#readySince = state === 'ready' ? at : undefined

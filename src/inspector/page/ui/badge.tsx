@@ -37,10 +37,16 @@ const SERVER_TONES: Readonly<Record<string, Tone>> = {
 const DOTS: Readonly<Record<string, string>> = { ready: 'good', connecting: 'warn', failed: 'bad' }
 
 /** The state of a server where there is no room for the word. */
-export function ServerDot({ state }: { readonly state: string }) {
-  const word = state === 'cold' ? 'asleep' : state
+export function ServerDot({
+  state,
+  needs,
+}: {
+  readonly state: string
+  readonly needs?: keyof typeof NEEDS | undefined
+}) {
+  const word = wordOf(state, needs)
   return (
-    <i class={`dot ${DOTS[state] ?? ''}`} title={word}>
+    <i class={`dot ${isStep(needs) ? 'warn' : (DOTS[state] ?? '')}`} title={word}>
       <span class="hidden">{word}</span>
     </i>
   )
@@ -55,8 +61,18 @@ export function ServerState({
   readonly state: string
   readonly needs?: keyof typeof NEEDS | undefined
 }) {
-  const word = needs === undefined ? (state === 'cold' ? 'asleep' : state) : NEEDS[needs]
-  return <Badge tone={SERVER_TONES[state] ?? 'plain'}>{word}</Badge>
+  const tone = isStep(needs) ? 'warn' : (SERVER_TONES[state] ?? 'plain')
+  return <Badge tone={tone}>{wordOf(state, needs)}</Badge>
+}
+
+/** Approving and signing in are steps of a person, and no faults. */
+function isStep(needs: keyof typeof NEEDS | undefined): boolean {
+  return needs === 'approval' || needs === 'sign-in'
+}
+
+function wordOf(state: string, needs: keyof typeof NEEDS | undefined): string {
+  if (needs !== undefined) return NEEDS[needs]
+  return state === 'cold' ? 'asleep' : state
 }
 
 /** `mcp__files__read` as `files · read`, with the whole name for those who need it. */

@@ -6,14 +6,17 @@ export function Card({
   aside,
   children,
   label,
+  isWide = false,
 }: {
   readonly title?: ComponentChildren
   readonly aside?: ComponentChildren
   readonly label?: string
+  /** Takes all columns of the grid around it. */
+  readonly isWide?: boolean
   readonly children: ComponentChildren
 }) {
   return (
-    <section class="card" aria-label={label}>
+    <section class={`card ${isWide ? 'wide' : ''}`} aria-label={label}>
       {title !== undefined && (
         <header>
           <h2>{title}</h2>

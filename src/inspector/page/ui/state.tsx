@@ -41,14 +41,17 @@ export function Failed({ error, onRetry }: { readonly error: string; readonly on
 export function Empty({
   title,
   children,
+  action,
 }: {
   readonly title: string
   readonly children?: ComponentChildren
+  readonly action?: ComponentChildren
 }) {
   return (
     <div class="empty">
       <strong>{title}</strong>
       <div>{children}</div>
+      {action && <div class="row empty-action">{action}</div>}
     </div>
   )
 }

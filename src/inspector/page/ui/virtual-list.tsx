@@ -6,7 +6,9 @@ const SPARE = 8
 /** Rows that are remembered, so that scrolling makes only those that come into sight. */
 const KEPT = 300
 
-/** A long list of rows of one height: only those in sight exist. */
+const KEEPING_MS = 200
+
+/** A long list of rows of one height: only those in sight exist. Who comes back to it finds it where it was. */
 export function VirtualList<Item>({
   items,
   rowHeight,
@@ -19,20 +21,29 @@ export function VirtualList<Item>({
   readonly row: (item: Item, style: { top: string; height: string }) => ComponentChildren
 }) {
   const box = useRef<HTMLElement>(null)
-  const [window, setWindow] = useState({ top: 0, height: 600 })
+  const [sight, setSight] = useState({ top: 0, height: 600 })
   useEffect(() => {
     const element = box.current
     if (!element) return undefined
-    const measure = () => setWindow({ top: element.scrollTop, height: element.clientHeight })
+    element.scrollTop = keptTop(label)
+    let timer = 0
+    const measure = () => {
+      setSight({ top: element.scrollTop, height: element.clientHeight })
+      timer ||= window.setTimeout(() => {
+        timer = 0
+        keepTop(label, element.scrollTop)
+      }, KEEPING_MS)
+    }
     const observer = new ResizeObserver(measure)
     observer.observe(element)
     element.addEventListener('scroll', measure, { passive: true })
     return () => {
+      clearTimeout(timer)
       observer.disconnect()
       element.removeEventListener('scroll', measure)
     }
   }, [])
-  const first = Math.max(0, Math.floor(window.top / rowHeight) - SPARE)
+  const first = Math.max(0, Math.floor(sight.top / rowHeight) - SPARE)
   const made = useMemo(() => new Map<number, ComponentChildren>(), [items, rowHeight, row])
   const rowAt = (item: Item, index: number): ComponentChildren => {
     const known = made.get(index)
@@ -42,7 +53,7 @@ export function VirtualList<Item>({
     made.set(index, fresh)
     return fresh
   }
-  const last = Math.min(items.length, Math.ceil((window.top + window.height) / rowHeight) + SPARE)
+  const last = Math.min(items.length, Math.ceil((sight.top + sight.height) / rowHeight) + SPARE)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard.
     <section class="virtual" ref={box} tabIndex={0} aria-label={label}>
@@ -51,4 +62,13 @@ export function VirtualList<Item>({
       </div>
     </section>
   )
+}
+
+/** Each step of the browser's history knows how far its lists were scrolled. */
+function keptTop(label: string): number {
+  return Number(Object(history.state)[label]) || 0
+}
+
+function keepTop(label: string, top: number): void {
+  history.replaceState({ ...history.state, [label]: top }, '')
 }

@@ -4,8 +4,11 @@ import type { LiveEvent } from '../../../record/event-log.ts'
 import { download } from '../../download.ts'
 import { clock, whole } from '../../format.ts'
 import { droppedEvents, liveEvents, liveState } from '../../live.ts'
+import { linkTo } from '../../router.ts'
 import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Card, Head } from '../../ui/card.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+import { JsonTree } from '../../ui/json-tree.tsx'
 import { Empty } from '../../ui/state.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
 import { summaryOf } from './summary.ts'
@@ -22,6 +25,7 @@ export function Live() {
   const [filter, setFilter] = useState('')
   const [type, setType] = useState('')
   const [held, setHeld] = useState<readonly LiveEvent[]>()
+  const [opened, setOpened] = useState<LiveEvent>()
   const all = held ?? liveEvents.value
   const types = useMemo(() => [...new Set(all.map((event) => event.type))].sort(), [all])
   const shown = useMemo(() => {
@@ -85,7 +89,9 @@ export function Live() {
         {shown.length === 0 ? (
           <Empty title={liveState.value === 'live' ? 'Nothing to show' : 'Not connected'}>
             {liveState.value === 'live'
-              ? 'Events appear with the next search or call; remove the filter to see more.'
+              ? all.length === 0
+                ? 'Events appear with the next search or call.'
+                : 'No event fits; remove a word, or choose all types.'
               : 'The page tries again by itself.'}
           </Empty>
         ) : (
@@ -94,35 +100,54 @@ export function Live() {
             rowHeight={rowHeight.value}
             label="Events"
             row={(event, style) => (
-              <div key={event.number} class="event line" style={style}>
+              <button
+                key={event.number}
+                type="button"
+                class="event line"
+                style={style}
+                onClick={() => setOpened(event)}
+              >
                 <span class="muted">{clock(event.at)}</span>
-                <span>
-                  <Badge tone={toneOf(event)}>{event.type}</Badge>
-                </span>
+                <EventType event={event} />
                 <code class="muted">{event.session ?? ''}</code>
-                <Details event={event} />
-              </div>
+                <span class="truncate">{lineOf(event)}</span>
+              </button>
             )}
           />
         )}
       </Card>
+      {opened && <WholeEvent event={opened} onClose={() => setOpened(undefined)} />}
     </>
   )
 }
 
-/** What the event says; all of it when pointed at. */
-function Details({ event }: { readonly event: LiveEvent }) {
-  const json = JSON.stringify(event.details)
-  const summary = summaryOf(event)
-  return summary === undefined ? (
-    <code class="truncate muted" title={json}>
-      {json.slice(0, 300)}
-    </code>
-  ) : (
-    <span class="truncate" title={json}>
-      {summary.slice(0, 300)}
-    </span>
+/** Only trouble has a colour. */
+function EventType({ event }: { readonly event: LiveEvent }) {
+  const tone = toneOf(event)
+  return <span>{tone === 'plain' ? event.type : <Badge tone={tone}>{event.type}</Badge>}</span>
+}
+
+/** Everything that an event says. */
+function WholeEvent({ event, onClose }: { readonly event: LiveEvent; readonly onClose: () => void }) {
+  const { session } = event
+  return (
+    <Dialog title={event.type} onClose={onClose}>
+      <p class="muted">
+        {clock(event.at)}
+        {session !== undefined && (
+          <>
+            {' '}
+            · in session <a href={linkTo('sessions', session)}>{session}</a>
+          </>
+        )}
+      </p>
+      <JsonTree value={event} />
+    </Dialog>
   )
+}
+
+function lineOf(event: LiveEvent): string {
+  return (summaryOf(event) ?? JSON.stringify(event.details)).slice(0, 300)
 }
 
 function rowHeightNow(): number {
@@ -134,15 +159,9 @@ function textOf(event: LiveEvent): string {
 }
 
 function toneOf({ type, details }: LiveEvent): Tone {
-  if (
-    /failed|quarantined|suspicious|invalid|missed/.test(type) ||
-    details.ok === false ||
-    details.state === 'failed'
-  )
-    return 'bad'
-  if (type.startsWith('call')) return 'good'
-  if (type.startsWith('search')) return 'info'
-  return type === 'activated' || type === 'surfaced' ? 'accent' : 'plain'
+  const isFault = /failed|suspicious|invalid/.test(type) || details.ok === false || details.state === 'failed'
+  if (isFault) return 'bad'
+  return /missed|quarantined|evicted|warning|dropped/.test(type) ? 'warn' : 'plain'
 }
 
 function save(events: readonly LiveEvent[]): void {

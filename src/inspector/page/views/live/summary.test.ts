@@ -44,6 +44,13 @@ describe('an event in a few words', () => {
     )
   })
 
+  it('says what looked suspicious, and where', () => {
+    const finding = { tool: 'read', message: 'holds tag characters', severity: 'high' }
+    expect(summaryOf(event('tool-suspicious', { finding }, 'files'))).toBe(
+      'files · read: holds tag characters',
+    )
+  })
+
   it('leaves events that it does not know to their details', () => {
     expect(summaryOf(event('something-new', { any: 1 }))).toBeUndefined()
   })

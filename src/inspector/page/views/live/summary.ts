@@ -45,6 +45,10 @@ export function summaryOf({ type, server, details }: LiveEvent): string | undefi
     case 'tool-quarantined':
     case 'tool-released':
       return nameOf(name)
+    case 'tool-suspicious': {
+      const { tool, message } = Object(details.finding)
+      return `${server} · ${tool}: ${message}`
+    }
     case 'server-output':
       return `${server} · ${line}`
     default:

@@ -1,6 +1,7 @@
 import type { Output } from '../../../api/routes.ts'
 import { ConversationCard } from '../../guide/conversation.tsx'
 import { isGuideOpen } from '../../guide/guide.tsx'
+import { linkTo } from '../../router.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
@@ -35,17 +36,19 @@ export function Overview() {
         {(data) => (
           <div class="stack">
             {data.tools === 0 && <NoTools servers={data.servers.length} />}
-            <Savings data={data} />
+            {(data.tools > 0 || data.total.turns > 0) && <Savings data={data} />}
             <div class="columns wide-first aside-first">
               <div class="stack">
-                <TurnCost data={data} />
-                {data.canPlay && !isGuideOpen() && <ConversationCard />}
-                <Activity data={data} />
+                {data.tools > 0 && <TurnCost data={data} />}
+                {data.canPlay && !isGuideOpen() && data.total.turns === 0 && <ConversationCard />}
+                {data.tools > 0 && <Activity data={data} />}
                 {data.clients.length > 0 && <ClientTable data={data} />}
               </div>
               <div class="stack">
-                <Decisions decisions={data.decisions} />
-                <ServerTable data={data} />
+                {(data.servers.length > 0 || data.decisions.length > 0) && (
+                  <Decisions decisions={data.decisions} />
+                )}
+                {data.servers.length > 0 && <ServerTable data={data} />}
               </div>
             </div>
           </div>
@@ -56,12 +59,17 @@ export function Overview() {
 }
 
 function NoTools({ servers }: { readonly servers: number }) {
+  const link = (
+    <a class="button primary" href={linkTo('servers')}>
+      {servers === 0 ? 'Add a server' : 'Servers'}
+    </a>
+  )
   return (
     <Card>
-      <Empty title="No tools yet">
+      <Empty title="No tools yet" action={link}>
         {servers === 0
-          ? 'Add a server under Servers, or run “toolcrib import” to take those of your editor.'
-          : 'The servers are still starting. They appear here by themselves.'}
+          ? 'They come from MCP servers. Add one, or run “toolcrib import” to take those of your editor.'
+          : 'No server has listed its tools yet. They appear here by themselves.'}
       </Empty>
     </Card>
   )

@@ -21,16 +21,16 @@ export function ServerTable({ data: { servers } }: { readonly data: OverviewData
           </tr>
         </thead>
         <tbody>
-          {sorted.slice(0, LISTED).map(({ server, state, tools, tokens }) => (
+          {sorted.slice(0, LISTED).map(({ server, tools, tokens, ...status }) => (
             <tr key={server}>
               <td>
                 <span class="dotted">
-                  <ServerDot state={state} />
+                  <ServerDot state={status.state} needs={'needs' in status ? status.needs : undefined} />
                   <a href={linkTo('servers', server)}>{server}</a>
                 </span>
               </td>
-              <td class="number">{whole(tools)}</td>
-              <td class="number">{whole(tokens)}</td>
+              <td class="number">{tools === 0 ? '–' : whole(tools)}</td>
+              <td class="number">{tools === 0 ? '–' : whole(tokens)}</td>
             </tr>
           ))}
         </tbody>
@@ -48,13 +48,13 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
           <thead>
             <tr>
               <th>Client</th>
-              <th class="number">Tokens saved</th>
+              <th class="number">Saved</th>
               <th class="number">In money</th>
-              <th class="number">Turns</th>
-              <th class="number">Searches</th>
+              <th class="number spare">Turns</th>
+              <th class="number spare">Searches</th>
               <th class="number">Calls</th>
-              <th class="number">Errors</th>
-              <th class="number">Sessions</th>
+              <th class="number spare">Errors</th>
+              <th class="number spare">Sessions</th>
             </tr>
           </thead>
           <tbody>
@@ -65,11 +65,11 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
                 </td>
                 <td class="number">{short(client.saved)}</td>
                 <td class="number">{money(costOf(client.saved))}</td>
-                <td class="number">{whole(client.turns)}</td>
-                <td class="number">{whole(client.searches)}</td>
+                <td class="number spare">{whole(client.turns)}</td>
+                <td class="number spare">{whole(client.searches)}</td>
                 <td class="number">{whole(toolCalls(client))}</td>
-                <td class="number">{whole(client.errors)}</td>
-                <td class="number">{whole(client.sessions)}</td>
+                <td class="number spare">{whole(client.errors)}</td>
+                <td class="number spare">{whole(client.sessions)}</td>
               </tr>
             ))}
           </tbody>

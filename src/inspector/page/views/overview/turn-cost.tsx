@@ -20,13 +20,15 @@ export function TurnCost({ data: { turn, tools, sources } }: { readonly data: Ov
       title="One turn"
       aside={
         times > 1.05 && (
-          <span class="small muted">{times.toFixed(times < 10 ? 1 : 0)} times fewer tokens</span>
+          <span>
+            <b>{times < 10 ? times.toFixed(1) : whole(times)} times</b> fewer tokens
+          </span>
         )
       }
     >
       <div class="stack">
-        <Line name="With Toolcrib" tokens={turn.lazy} most={most} series={0} />
-        <Line name={`With all ${plural(tools, 'tool')}`} tokens={turn.full} most={most} series={1} />
+        <Line name="With Toolcrib" tokens={turn.lazy} most={most} tone="own" />
+        <Line name={`With all ${plural(tools, 'tool')}`} tokens={turn.full} most={most} tone="other" />
         {sources.length > 1 && (
           <div>
             <h3 class="muted">Where they come from</h3>
@@ -44,7 +46,7 @@ export function TurnCost({ data: { turn, tools, sources } }: { readonly data: Ov
               {listed.map(({ source, tokens }) => (
                 <li key={source}>
                   <i class={`s${series(source)}`} />
-                  <a href={linkTo('tools', `source:${source}`)}>{source}</a>{' '}
+                  <a href={linkTo('tools', '', { source })}>{source}</a>{' '}
                   <span class="tabular">{whole(tokens)}</span>
                 </li>
               ))}
@@ -66,15 +68,15 @@ function Line({
   name,
   tokens,
   most,
-  series,
+  tone,
 }: {
   readonly name: string
   readonly tokens: number
   readonly most: number
-  readonly series: number
+  readonly tone: 'own' | 'other'
 }) {
   return (
-    <div>
+    <div class="measured">
       <div class="row spread">
         <span>{name}</span>
         <span>
@@ -82,7 +84,7 @@ function Line({
         </span>
       </div>
       <div class="meter">
-        <i class={`s${series}`} style={{ width: `${(100 * tokens) / most}%` }} />
+        <i class={tone} style={{ width: `${(100 * tokens) / most}%` }} />
       </div>
     </div>
   )

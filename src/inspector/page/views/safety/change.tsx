@@ -5,6 +5,7 @@ import { Copyable } from '../../ui/copyable.tsx'
 import { TextDiff } from '../../ui/diff.tsx'
 import { JsonTree } from '../../ui/json-tree.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { messagesOf, type Suspect } from './suspects.ts'
 
 const KINDS: Readonly<Record<NamedChange['kind'], { readonly name: string; readonly tone: Tone }>> = {
   'tool-changed': { name: 'changed', tone: 'bad' },
@@ -15,16 +16,23 @@ const KINDS: Readonly<Record<NamedChange['kind'], { readonly name: string; reado
   'command-changed': { name: 'other command', tone: 'bad' },
 }
 
+/** Whether only a terminal can approve it: it decides what the machine runs or reaches. */
+export function isOfServer({ kind }: NamedChange): boolean {
+  return kind === 'server-added' || kind === 'command-changed'
+}
+
 /** One change, field by field, with the digest that approves exactly this. */
 export function Change({
   change,
+  suspect,
   onApprove,
 }: {
   readonly change: NamedChange
+  /** What the scanner found in the tool as it is now. */
+  readonly suspect: Suspect | undefined
   readonly onApprove: ((patterns: readonly string[]) => void) | undefined
 }) {
   const { name, tone } = KINDS[change.kind]
-  const isOfServer = change.kind === 'server-added' || change.kind === 'command-changed'
   const digest = change.pattern.slice(change.pattern.lastIndexOf('@') + 1)
   const title = 'tool' in change ? `${change.server} · ${change.tool}` : change.server
   return (
@@ -38,10 +46,10 @@ export function Change({
           <code class="small muted" title="Approves exactly this change">
             {digest}
           </code>
-          {onApprove && !isOfServer && (
+          {onApprove && !isOfServer(change) && (
             <button
               type="button"
-              class="button primary small"
+              class={`button small ${suspect ? '' : 'primary'}`}
               aria-label={`Approve ${title}`}
               onClick={() => onApprove([change.pattern])}
             >
@@ -50,14 +58,14 @@ export function Change({
           )}
         </span>
       </div>
-      {isOfServer && (
-        <p class="small muted">
-          This decides what your machine runs or reaches, so it is not approved on a web page. If you trust
-          it, run:
-        </p>
+      {suspect && (
+        <div class="note bad">
+          <b>The scanner warns: </b>
+          {messagesOf(suspect.findings)}
+        </div>
       )}
-      {isOfServer && <Copyable text={change.command ?? `toolcrib approve ${change.server}`} />}
       <What change={change} />
+      {isOfServer(change) && <Copyable text={change.command ?? `toolcrib approve ${change.server}`} />}
     </li>
   )
 }

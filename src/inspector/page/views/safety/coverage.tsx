@@ -1,4 +1,5 @@
 import type { Output } from '../../../api/routes.ts'
+import { whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
@@ -18,8 +19,10 @@ export function Coverage({
           <code>{lockPath}</code>
         </p>
       )}
-      <div class="scroll-x">
-        <table class="plain-links">
+      {coverage.length === 0 ? (
+        <p class="muted">No server yet.</p>
+      ) : (
+        <table class="plain-links dense">
           <thead>
             <tr>
               <th>Server</th>
@@ -35,17 +38,19 @@ export function Coverage({
                   <a href={linkTo('servers', server)}>{server}</a>
                 </td>
                 <td>
-                  <Badge tone={state === 'locked' ? 'good' : state === 'missing' ? 'bad' : 'plain'}>
-                    {state === 'open' ? 'not locked' : state === 'missing' ? 'not approved' : 'locked'}
-                  </Badge>
+                  {state === 'missing' ? (
+                    <Badge tone="warn">not approved</Badge>
+                  ) : (
+                    <span class="small muted">{state === 'open' ? 'not locked' : 'locked'}</span>
+                  )}
                 </td>
-                <td class="number">{approved}</td>
-                <td class="number">{listed ?? '–'}</td>
+                <td class="number">{state === 'locked' ? whole(approved) : '–'}</td>
+                <td class="number">{listed === null ? '–' : whole(listed)}</td>
               </tr>
             ))}
           </tbody>
         </table>
-      </div>
+      )}
     </Card>
   )
 }

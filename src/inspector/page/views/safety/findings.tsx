@@ -1,46 +1,76 @@
+import { useState } from 'preact/hooks'
 import type { Output } from '../../../api/routes.ts'
-import { sentence } from '../../format.ts'
+import { plural, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
-import { Badge } from '../../ui/badge.tsx'
+import { Badge, type Tone } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
+import { bySuspect, type Finding, messagesOf } from './suspects.ts'
 
-const ORDER = ['high', 'medium', 'low']
-const MAX_SHOWN = 100
+const FIRST = 10
+const MORE = 50
 
-/** What the scanner found in descriptions, the worst first. */
+const TONES: Readonly<Record<Finding['severity'], Tone>> = { high: 'bad', medium: 'warn', low: 'plain' }
+
+/** What the scanner found in descriptions, tool by tool, the worst first. */
 export function Findings({ findings }: { readonly findings: Output<'safety'>['findings'] }) {
-  const sorted = [...findings].sort(
-    (first, second) => ORDER.indexOf(first.severity) - ORDER.indexOf(second.severity),
-  )
+  const [limit, setLimit] = useState(FIRST)
+  const suspects = bySuspect(findings)
+  const rest = suspects.length - limit
   return (
     <Card
       title="Suspicious texts"
-      aside={findings.length > 0 && <Badge tone="warn">{findings.length}</Badge>}
+      aside={suspects.length > 0 && <span class="small muted">in {plural(suspects.length, 'tool')}</span>}
     >
-      {findings.length === 0 ? (
+      {suspects.length === 0 ? (
         <p class="muted">None found in names, descriptions and schemas.</p>
       ) : (
         <ul class="list">
-          {sorted.slice(0, MAX_SHOWN).map(({ kind, severity, server, tool, place, message, excerpt }) => (
-            <li key={`${server} ${tool} ${kind} ${place}`}>
+          {suspects.slice(0, limit).map((suspect) => (
+            <li key={`${suspect.server} ${suspect.tool}`}>
               <div class="row">
-                <Badge tone={severity === 'high' ? 'bad' : severity === 'medium' ? 'warn' : 'plain'}>
-                  {severity}
-                </Badge>
-                <a href={linkTo('tools', `mcp__${server}__${tool}`)} class="tool-name">
-                  {server} · {tool}
+                <Badge tone={TONES[suspect.severity]}>{suspect.severity}</Badge>
+                <a href={linkTo('tools', `mcp__${suspect.server}__${suspect.tool}`)} class="tool-name">
+                  {suspect.server} · {suspect.tool}
                 </a>
-                <span class="small muted">{place}</span>
               </div>
-              <p>{sentence(message)}.</p>
-              <div class="diff">
-                <VisibleText text={excerpt} />
-              </div>
+              <Reasons findings={suspect.findings} />
             </li>
           ))}
         </ul>
       )}
+      {rest > 0 && (
+        <button type="button" class="button below" onClick={() => setLimit(limit + MORE)}>
+          Show {whole(Math.min(MORE, rest))} more of {whole(rest)}
+        </button>
+      )}
     </Card>
   )
+}
+
+/** Why a tool is suspicious, and the words that made it so. */
+export function Reasons({ findings }: { readonly findings: readonly Finding[] }) {
+  return (
+    <>
+      <p>{messagesOf(findings)}</p>
+      {excerptsOf(findings).map(({ place, excerpt }) => (
+        <figure key={place} class="excerpt">
+          <figcaption class="small muted wrap">{place}</figcaption>
+          <div class="diff">
+            <VisibleText text={excerpt} />
+          </div>
+        </figure>
+      ))}
+    </>
+  )
+}
+
+/** The longest words of each place: several rules may point at the same ones. */
+function excerptsOf(findings: readonly Finding[]): readonly Finding[] {
+  const longest = new Map<string, Finding>()
+  for (const finding of findings) {
+    const known = longest.get(finding.place)
+    if (!known || finding.excerpt.length > known.excerpt.length) longest.set(finding.place, finding)
+  }
+  return [...longest.values()]
 }

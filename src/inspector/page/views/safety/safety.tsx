@@ -7,9 +7,10 @@ import { Card, Head } from '../../ui/card.tsx'
 import { Copyable } from '../../ui/copyable.tsx'
 import { Failed, Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
-import { Change } from './change.tsx'
+import { Change, isOfServer } from './change.tsx'
 import { Coverage } from './coverage.tsx'
 import { Findings } from './findings.tsx'
+import { bySuspect, type Suspect, suspectOf } from './suspects.ts'
 
 /** What changed since it was approved, what looks suspicious, and what the lock covers. */
 export function Safety() {
@@ -44,7 +45,7 @@ export function Safety() {
       </Head>
       <Show of={loaded}>
         {({ changes, isLocked, canApprove, findings, coverage, lockPath, warnings, lockCommand }) => {
-          const approvable = changes.filter((change) => 'tool' in change)
+          const suspects = bySuspect(findings)
           return (
             <div class="stack">
               {warnings.map((warning) => (
@@ -53,44 +54,16 @@ export function Safety() {
                 </div>
               ))}
               {error !== undefined && <Failed error={error} />}
-              <Card
-                title={<>Changes {changes.length > 0 && <Badge tone="bad">{changes.length}</Badge>}</>}
-                aside={
-                  approvable.length > 1 &&
-                  canApprove && (
-                    <button
-                      type="button"
-                      class="button"
-                      onClick={() => approve(approvable.map(({ pattern }) => pattern))}
-                    >
-                      Approve all {approvable.length} as shown
-                    </button>
-                  )
-                }
-              >
-                <p class="small status" role="status">
-                  {note}
-                </p>
-                {!isLocked && (
-                  <div class="stack">
-                    <p class="muted">
-                      There is no lockfile, so nothing is compared. Run this once; from then on a server that
-                      changes its tools is held back:
-                    </p>
-                    <Copyable text={lockCommand} />
-                  </div>
-                )}
-                {isLocked && changes.length === 0 && <p class="muted">Every server is as approved.</p>}
-                <ul class="list">
-                  {[...changes].sort(byConcern).map((change) => (
-                    <Change
-                      key={change.pattern}
-                      change={change}
-                      onApprove={canApprove ? approve : undefined}
-                    />
-                  ))}
-                </ul>
-              </Card>
+              {!isLocked && coverage.length > 0 && <NoLock command={lockCommand} />}
+              {isLocked && (
+                <ToolChanges
+                  changes={changes.filter((change) => !isOfServer(change))}
+                  suspects={suspects}
+                  onApprove={canApprove ? approve : undefined}
+                  note={note}
+                />
+              )}
+              <ServerChanges changes={changes.filter(isOfServer)} />
               <div class="columns">
                 <Findings findings={findings} />
                 <Coverage coverage={coverage} lockPath={isLocked ? lockPath : null} />
@@ -99,6 +72,93 @@ export function Safety() {
           )
         }}
       </Show>
+    </>
+  )
+}
+
+/** Tools that are not as they were approved: each is compared, then approved here. */
+function ToolChanges({
+  changes,
+  suspects,
+  onApprove,
+  note,
+}: {
+  readonly changes: readonly NamedChange[]
+  readonly suspects: readonly Suspect[]
+  readonly onApprove: ((patterns: readonly string[]) => void) | undefined
+  readonly note: string
+}) {
+  return (
+    <Card
+      title={<Counted title="Changed tools" count={changes.length} />}
+      aside={
+        onApprove &&
+        changes.length > 1 && (
+          <button
+            type="button"
+            class="button"
+            onClick={() => onApprove(changes.map(({ pattern }) => pattern))}
+          >
+            Approve all {changes.length} as shown
+          </button>
+        )
+      }
+    >
+      <p class="small status" role="status">
+        {note}
+      </p>
+      {changes.length === 0 && <p class="muted">Every tool is as approved.</p>}
+      <ul class="list">
+        {[...changes].sort(byConcern).map((change) => (
+          <Change
+            key={change.pattern}
+            change={change}
+            suspect={'tool' in change ? suspectOf(suspects, change) : undefined}
+            onApprove={onApprove}
+          />
+        ))}
+      </ul>
+    </Card>
+  )
+}
+
+/** Servers that were not approved, or would run something else: a terminal decides about them. */
+function ServerChanges({ changes }: { readonly changes: readonly NamedChange[] }) {
+  if (changes.length === 0) return null
+  return (
+    <Card title={<Counted title="Servers that wait for approval" count={changes.length} />}>
+      <div class="stack">
+        <p class="muted">
+          A server decides what your machine runs or reaches, so it is not approved on a web page. Look at
+          each; if you trust it, run the line below it in a terminal.
+        </p>
+        <ul class="list">
+          {[...changes].sort(byConcern).map((change) => (
+            <Change key={change.pattern} change={change} suspect={undefined} onApprove={undefined} />
+          ))}
+        </ul>
+      </div>
+    </Card>
+  )
+}
+
+function NoLock({ command }: { readonly command: string }) {
+  return (
+    <Card title="No lockfile">
+      <div class="stack">
+        <p class="muted">
+          Nothing is compared yet. Run this once; from then on a server that changes its tools is held back:
+        </p>
+        <Copyable text={command} />
+      </div>
+    </Card>
+  )
+}
+
+function Counted({ title, count }: { readonly title: string; readonly count: number }) {
+  return (
+    <>
+      {title} {count > 0 && <Badge tone="warn">{count}</Badge>}
     </>
   )
 }

@@ -1,11 +1,14 @@
 import { useState } from 'preact/hooks'
 import type { Output } from '../../../api/routes.ts'
 import { tell } from '../../api-client.ts'
-import { plural } from '../../format.ts'
+import { whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { ToolName } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { Failed } from '../../ui/state.tsx'
+import { VisibleText } from '../../ui/visible-text.tsx'
+
+const MAX_CHARACTERS = 20_000
 
 type Outcome = Output<'search-as-model'>
 
@@ -14,11 +17,18 @@ export function AsModel({ query }: { readonly query: string }) {
   const [outcome, setOutcome] = useState<Outcome>()
   const [error, setError] = useState<string>()
   const run = () =>
-    tell('search-as-model', { query }).then(setOutcome, (failure: Error) => setError(failure.message))
-  const reset = async () => {
-    await tell('reset-search')
-    setOutcome(undefined)
-  }
+    tell('search-as-model', { query }).then(
+      (found) => {
+        setError(undefined)
+        setOutcome(found)
+      },
+      (failure: Error) => setError(failure.message),
+    )
+  const reset = () =>
+    tell('reset-search').then(
+      () => setOutcome(undefined),
+      (failure: Error) => setError(failure.message),
+    )
   return (
     <Card
       title="As a model would"
@@ -27,16 +37,19 @@ export function AsModel({ query }: { readonly query: string }) {
           <button type="button" class="button primary" onClick={run}>
             Search and check out
           </button>
-          <button type="button" class="button" onClick={reset}>
-            Give all back
-          </button>
+          {outcome && (
+            <button type="button" class="button" onClick={reset}>
+              Give all back
+            </button>
+          )}
         </div>
       }
     >
       {error !== undefined && <Failed error={error} />}
       {!outcome && (
         <p class="muted">
-          Runs the search tool in a session of this page, and shows what is activated and what is evicted.
+          Searches in a session of this page, as a model would: what is found is checked out, and makes others
+          give way when there is no room.
         </p>
       )}
       {outcome && !outcome.isNeeded && <p>Every tool is shown already, so a model needs no search here.</p>}
@@ -46,24 +59,25 @@ export function AsModel({ query }: { readonly query: string }) {
 }
 
 function Result({ outcome }: { readonly outcome: Extract<Outcome, { isNeeded: true }> }) {
-  const { activated, evicted, active, answer, context } = outcome
+  const { activated, evicted, active, answer } = outcome
+  const before = active.filter((name) => !activated.includes(name))
   return (
     <div class="stack">
-      <div class="columns">
+      <div class="columns narrow">
         <Names
           title="Activated now"
           names={activated}
           none="Nothing new: it was active, or too weak a match."
         />
         <Names title="Evicted" names={evicted} none="Nothing had to make room." />
-        <Names title={`${plural(active.length, 'tool')} checked out`} names={active} none="Nothing." />
+        <Names title="Checked out before" names={before} none="Nothing." />
       </div>
-      <p class="small muted wrap prose">{context}</p>
       <details>
-        <summary class="small muted">
-          What the model reads ({answer.length.toLocaleString('en-US')} characters)
-        </summary>
-        <pre class="log">{answer.slice(0, 20_000)}</pre>
+        <summary class="small muted">What the model reads ({whole(answer.length)} characters)</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a text that scrolls must be reachable by keyboard. */}
+        <pre class="log" tabIndex={0}>
+          <VisibleText text={answer.slice(0, MAX_CHARACTERS)} />
+        </pre>
       </details>
     </div>
   )

@@ -26,6 +26,7 @@ export function Judge({ text, onTry }: { readonly text: string; readonly onTry?:
     <div class="judge">
       <ToolPicker
         label="The tool that should have come"
+        isWaiting
         onPick={(name) => {
           judged.value = new Map([...judged.value, [text, name]])
         }}

@@ -25,7 +25,7 @@ export function Match({
         </div>
       </span>
       <span class="score small number" title={`score ${score}`}>
-        {score.toFixed(2)}
+        {scoreText(score)}
         <span class="meter" aria-hidden="true">
           <i class="s0" style={{ width: `${Math.max(2, (100 * score) / (best || 1))}%` }} />
         </span>
@@ -37,6 +37,11 @@ export function Match({
       </span>
     </li>
   )
+}
+
+/** Two digits that tell scores apart, however small: 3.1, 0.97, 0.0088. */
+function scoreText(score: number): string {
+  return score >= 10 ? score.toFixed(0) : score.toPrecision(2)
 }
 
 /** `"sum" in name, description` with the word in bold. */

@@ -1,27 +1,31 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { SearchSide } from '../../../api/search.ts'
-import { duration, plural } from '../../format.ts'
-import { Card, Head } from '../../ui/card.tsx'
-import { Empty, Show } from '../../ui/state.tsx'
+import { note } from '../../router.ts'
+import { Head } from '../../ui/card.tsx'
+import { Show } from '../../ui/state.tsx'
 import { useApi, useChanged } from '../../use-api.ts'
 import { AsModel } from './as-model.tsx'
 import { Judge } from './judge.tsx'
-import { Match } from './match.tsx'
 import { Misses } from './misses.tsx'
+import { Sides } from './sides.tsx'
 
 const TYPING_MS = 180
 
-/** Type, and see what a model would find, and why. */
+/** Type, and see what a model would find, and why. The address keeps what was typed, so that one comes back to it. */
 export function Search({ rest }: { readonly rest: string }) {
   const [typed, setTyped] = useState(rest)
-  const [query, setQuery] = useState(rest)
   const field = useRef<HTMLInputElement>(null)
   useEffect(() => field.current?.focus(), [])
   useChanged(rest, setTyped)
   useEffect(() => {
-    const timer = setTimeout(() => setQuery(typed.trim()), TYPING_MS)
+    if (typed === rest) return undefined
+    const timer = setTimeout(() => note('search', typed), TYPING_MS)
     return () => clearTimeout(timer)
-  }, [typed])
+  }, [typed, rest])
+  const query = rest.trim()
+  const search = (text: string) => {
+    setTyped(text)
+    scrollTo(0, 0)
+  }
   return (
     <>
       <Head title="Search">Ask as a model would. Each match says which words it was found by.</Head>
@@ -30,18 +34,13 @@ export function Search({ rest }: { readonly rest: string }) {
           ref={field}
           type="search"
           class="field large"
-          placeholder="What should be done? For example: read a file"
+          placeholder="What should be done?"
           aria-label="Search for tools"
           value={typed}
           onInput={({ currentTarget }) => setTyped(currentTarget.value)}
         />
-        {query === '' ? <Examples onTry={setTyped} /> : <Answer query={query} />}
-        <Misses
-          onTry={(text) => {
-            setTyped(text)
-            scrollTo(0, 0)
-          }}
-        />
+        {query === '' ? <Examples onTry={search} /> : <Answer query={query} />}
+        <Misses onTry={search} />
       </div>
     </>
   )
@@ -69,60 +68,15 @@ function Answer({ query }: { readonly query: string }) {
     <Show of={loaded}>
       {({ sides }) => (
         <>
-          <div class="row expected">
-            <span class="muted">Not what you expected?</span>
-            <Judge key={query} text={query} onTry={loaded.reload} />
-          </div>
-          <div class="columns">
-            {sides.map((side) => (
-              <Side key={side.searcher} side={side} />
-            ))}
-          </div>
+          <Sides sides={sides}>
+            <div class="row expected">
+              <span class="muted">Not what you expected?</span>
+              <Judge key={query} text={query} onTry={loaded.reload} />
+            </div>
+          </Sides>
           <AsModel key={query} query={query} />
         </>
       )}
     </Show>
-  )
-}
-
-const EXPLAINED: Readonly<Record<string, string>> = {
-  lexical: 'by words alone',
-  hybrid: 'by words and meaning',
-  semantic: 'by meaning',
-}
-
-function Side({
-  side: { searcher, total, durationMs, matches, unmatchedTerms },
-}: {
-  readonly side: SearchSide
-}) {
-  const best = matches[0]?.score ?? 1
-  return (
-    <Card
-      title={`${searcher} ${EXPLAINED[searcher] === undefined ? '' : `· ${EXPLAINED[searcher]}`}`}
-      aside={
-        <span class="small muted">
-          {total > matches.length ? `${matches.length} of ${plural(total, 'match')}` : plural(total, 'match')}{' '}
-          in {duration(durationMs)}
-        </span>
-      }
-    >
-      {unmatchedTerms.length > 0 && (
-        <p class="small muted unmatched">
-          No tool has {unmatchedTerms.map((term) => `“${term}”`).join(', ')}.
-        </p>
-      )}
-      {matches.length === 0 ? (
-        <Empty title="Nothing found">
-          Use a word of the tool's name or description, or give the tool a hint.
-        </Empty>
-      ) : (
-        <ol class="list">
-          {matches.map((match, index) => (
-            <Match key={match.name} match={match} rank={index + 1} best={best} />
-          ))}
-        </ol>
-      )}
-    </Card>
   )
 }

@@ -27,7 +27,7 @@ export function ServerCard({
   readonly isOpen: boolean
   readonly onChanged: () => void
 }) {
-  const { server, state, tools, tokens, starts, startMs, readySince, runs, about } = data
+  const { server, state, tools, held, tokens, starts, restarts, startMs, readySince, runs, about } = data
   const needs = 'needs' in data ? data.needs : undefined
   const [isShown, setShown] = useState(isOpen)
   useChanged(isOpen, setShown)
@@ -45,10 +45,11 @@ export function ServerCard({
     onChanged()
   }
   return (
-    <Card title={server} aside={<ServerState state={state} needs={needs} />}>
+    <Card title={server} aside={<ServerState state={state} needs={needs} />} isWide={isShown}>
       <div class="stack">
-        {state === 'failed' && (
-          <div class="note bad wrap">
+        {state === 'failed' && needs === 'approval' && <Unapproved />}
+        {state === 'failed' && needs !== 'approval' && (
+          <div class={`note wrap ${data.needsSignIn ? 'warn' : 'bad'}`}>
             <VisibleText text={'reason' in data ? sentence(data.reason.slice(0, 600)) : ''} />
             {!data.needsSignIn && <Mend needs={needs} doctor={data.doctor} />}
           </div>
@@ -58,10 +59,14 @@ export function ServerCard({
         )}
         {(state !== 'failed' || tools > 0 || starts > 0) && (
           <div class="figures">
-            <Fact value={whole(tools)} name="tools" href={linkTo('tools', `source:${server}`)} />
+            <Fact
+              value={whole(tools)}
+              name={held > 0 ? `tools, ${held} held back` : 'tools'}
+              href={linkTo('tools', '', { source: server })}
+            />
             <Fact value={whole(tokens)} name="tokens" />
             <Fact value={startMs === undefined ? '–' : duration(startMs)} name="to start" />
-            <Fact value={whole(Math.max(0, starts - 1))} name="restarts" />
+            <Fact value={whole(restarts)} name="restarts" />
           </div>
         )}
         <p class="small muted wrap">
@@ -85,9 +90,11 @@ export function ServerCard({
           </button>
           {canChange && (
             <>
-              <button type="button" class="button small" onClick={restart}>
-                {isAsleep ? 'Start' : 'Restart'}
-              </button>
+              {needs !== 'approval' && (
+                <button type="button" class="button small" onClick={restart}>
+                  {isAsleep ? 'Start' : 'Restart'}
+                </button>
+              )}
               <button type="button" class="button small" onClick={() => setEdit({ kind: 'disable', server })}>
                 Disable
               </button>
@@ -104,14 +111,17 @@ export function ServerCard({
   )
 }
 
+/** A decision, and not a fault. */
+function Unapproved() {
+  return (
+    <div class="note warn">
+      It is not started until you approve what it runs. <a href={linkTo('safety')}>Look at it in Safety</a>
+    </div>
+  )
+}
+
 /** What mends a failure, where the reason does not say it. */
 function Mend({ needs, doctor }: { readonly needs: ServerNeed | undefined; readonly doctor: string }) {
-  if (needs === 'approval')
-    return (
-      <p class="ink">
-        <a href={linkTo('safety')}>Safety</a> shows what it would run.
-      </p>
-    )
   if (needs === 'config')
     return (
       <p class="ink">

@@ -20,7 +20,7 @@ export function CompareTurns({
         From turn {first.turn} to turn {second.turn}: {difference >= 0 ? '+' : '−'}
         {whole(Math.abs(difference))} tokens, {whole(second.tokens)} in all.
       </p>
-      <div class="columns">
+      <div class="columns narrow">
         <Group title="Checked out" sign="+" names={come} />
         <Group title="Gone" sign="−" names={gone} />
         <Group title="In both" sign=" " names={kept} />

@@ -3,29 +3,27 @@ import { clock, duration, plural, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Badge, ToolName } from '../../ui/badge.tsx'
 import { Empty } from '../../ui/state.tsx'
+import { foldSteps, type TimelineLine } from './fold-steps.ts'
 
 /** What happened in a session: the latest turn first, and each turn in the order of its steps. */
 export function Timeline({ steps }: { readonly steps: readonly SessionStep[] }) {
   if (steps.length === 0) return <Empty title="Nothing happened yet" />
   return (
     <ol class="stack">
-      {groupsOf(steps).map(({ turn, first, own }) => (
+      {groupsOf(foldSteps(steps)).map(({ turn, lines }) => (
         <li key={turn}>
           <div class="row spread turn-head">
             <h3>{turn === 0 ? 'Before the first turn' : `Turn ${turn}`}</h3>
-            <span class="small muted tabular">{clock(own[0]?.at ?? 0)}</span>
+            <span class="small muted tabular">{clock(lines[0]?.step.at ?? 0)}</span>
           </div>
           <ol class="timeline">
-            {own.map((step, index) => {
-              const key = `${first + index}`
-              return (
-                <li key={key} class={step.ok === false ? 'failed' : step.kind}>
-                  <span class="wrap">
-                    <Step step={step} growth={growthAfter(steps, first + index)} />
-                  </span>
-                </li>
-              )
-            })}
+            {lines.map(({ step, index, isMiss }) => (
+              <li key={index} class={step.ok === false ? 'failed' : isMiss ? 'miss' : step.kind}>
+                <span class="wrap">
+                  <Step step={step} isMiss={isMiss} growth={growthAfter(steps, index)} />
+                </span>
+              </li>
+            ))}
           </ol>
         </li>
       ))}
@@ -35,26 +33,26 @@ export function Timeline({ steps }: { readonly steps: readonly SessionStep[] }) 
 
 interface Group {
   readonly turn: number
-  /** Where its first step is among all. */
-  readonly first: number
-  readonly own: SessionStep[]
+  readonly lines: TimelineLine[]
 }
 
-function groupsOf(steps: readonly SessionStep[]): readonly Group[] {
+function groupsOf(lines: readonly TimelineLine[]): readonly Group[] {
   const groups: Group[] = []
-  for (const [index, step] of steps.entries()) {
+  for (const line of lines) {
     const last = groups.at(-1)
-    if (last?.turn === step.turn) last.own.push(step)
-    else groups.push({ turn: step.turn, first: index, own: [step] })
+    if (last?.turn === line.step.turn) last.lines.push(line)
+    else groups.push({ turn: line.step.turn, lines: [line] })
   }
   return groups.reverse()
 }
 
 function Step({
   step: { kind, text, names = [], tokens = 0, ok, durationMs, deferred },
+  isMiss,
   growth,
 }: {
   readonly step: SessionStep
+  readonly isMiss: boolean
   /** Undefined while no surface followed. */
   readonly growth: number | undefined
 }) {
@@ -72,13 +70,18 @@ function Step({
       return (
         <>
           Searched <a href={linkTo('search', text)}>“{text}”</a>{' '}
-          <span class="muted">· {plural(names.length, 'match')}</span>
+          {isMiss ? (
+            <Badge tone="warn">nothing found</Badge>
+          ) : (
+            <span class="muted">· {plural(names.length, 'match')}</span>
+          )}{' '}
+          {durationMs !== undefined && <span class="muted">· {duration(durationMs)}</span>}
         </>
       )
     case 'miss':
       return (
         <>
-          <Badge tone="bad">miss</Badge> <a href={linkTo('search', text)}>“{text}”</a>
+          <Badge tone="warn">miss</Badge> <a href={linkTo('search', text)}>“{text}”</a>
         </>
       )
     case 'activated':
@@ -142,7 +145,7 @@ function Names({ names }: { readonly names: readonly string[] }) {
       {names.map((name, index) => (
         <span key={name}>
           {index > 0 && ', '}
-          <a href={linkTo('tools', name)}>
+          <a class="whole-name" href={linkTo('tools', name)}>
             <ToolName name={name} />
           </a>
         </span>

@@ -1,7 +1,7 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import type { ListedTool } from '../../../api/tools.ts'
 import { whole } from '../../format.ts'
-import { linkTo } from '../../router.ts'
+import { linkTo, note, place } from '../../router.ts'
 import { ToolName, ToolState } from '../../ui/badge.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
 
@@ -20,11 +20,15 @@ type Key = (typeof COLUMNS)[number]['key']
 
 /** Tools as lines that can be sorted; ten thousand of them scroll as smoothly as ten. */
 export function ToolList({ tools }: { readonly tools: readonly ListedTool[] }) {
-  const [sort, setSort] = useState<{ key: Key; isDown: boolean }>({ key: 'tokens', isDown: true })
+  const { key: sortKey, isDown } = sortOf(place.value.query.sort)
   const sorted = useMemo(() => {
-    const direction = sort.isDown ? -1 : 1
-    return [...tools].sort((first, second) => direction * compare(first[sort.key], second[sort.key]))
-  }, [tools, sort])
+    const direction = isDown ? -1 : 1
+    return [...tools].sort((first, second) => direction * compare(first[sortKey], second[sortKey]))
+  }, [tools, sortKey, isDown])
+  const sortBy = (key: Key) => {
+    const goesDown = sortKey === key ? !isDown : key !== 'name'
+    note('tools', '', { ...place.peek().query, sort: `${goesDown ? '-' : ''}${key}` })
+  }
   return (
     <>
       <div class="tool-line header">
@@ -34,10 +38,10 @@ export function ToolList({ tools }: { readonly tools: readonly ListedTool[] }) {
             type="button"
             class={typeof tools[0]?.[key] === 'number' ? 'number' : ''}
             aria-label={`Sort by ${title}`}
-            onClick={() => setSort({ key, isDown: sort.key === key ? !sort.isDown : key !== 'name' })}
+            onClick={() => sortBy(key)}
           >
             {title}
-            {sort.key === key ? (sort.isDown ? ' ↓' : ' ↑') : ''}
+            {sortKey === key ? (isDown ? ' ↓' : ' ↑') : ''}
           </button>
         ))}
       </div>
@@ -55,16 +59,33 @@ export function ToolList({ tools }: { readonly tools: readonly ListedTool[] }) {
             </span>
             <span class="number">{whole(tool.tokens)}</span>
             <span>
-              <ToolState state={tool.state} />
+              {/* Most tools are: only what differs from the rest stands out. */}
+              {tool.state === 'deferred' ? (
+                <span class="small muted">{tool.state}</span>
+              ) : (
+                <ToolState state={tool.state} />
+              )}
             </span>
-            <span class="number muted">{tool.found || '–'}</span>
-            <span class="number muted">{tool.called || '–'}</span>
-            <span class="number muted">{tool.failed || '–'}</span>
+            <Count value={tool.found} />
+            <Count value={tool.called} />
+            <Count value={tool.failed} tone={tool.failed > 0 ? 'danger' : ''} />
           </a>
         )}
       />
     </>
   )
+}
+
+function Count({ value, tone = '' }: { readonly value: number; readonly tone?: string }) {
+  return (
+    <span class={`number ${tone} ${value === 0 ? 'muted' : ''}`}>{value === 0 ? '–' : whole(value)}</span>
+  )
+}
+
+/** `-tokens`: by tokens, the most first. */
+function sortOf(text = '-tokens'): { readonly key: Key; readonly isDown: boolean } {
+  const key = COLUMNS.find((column) => column.key === text.replace(/^-/, ''))?.key
+  return key === undefined ? { key: 'tokens', isDown: true } : { key, isDown: text.startsWith('-') }
 }
 
 function compare(first: string | number, second: string | number): number {

@@ -5,8 +5,8 @@ import { Badge, ToolState } from '../../ui/badge.tsx'
 import { Card, Head } from '../../ui/card.tsx'
 import { Markdown } from '../../ui/markdown.tsx'
 import { Show } from '../../ui/state.tsx'
-import { VisibleText } from '../../ui/visible-text.tsx'
 import { useApi } from '../../use-api.ts'
+import { Reasons } from '../safety/findings.tsx'
 import { SchemaTable } from './schema-table.tsx'
 import { ToolSettings } from './tool-settings.tsx'
 
@@ -40,6 +40,11 @@ export function ToolPage({ name }: { readonly name: string }) {
         {(tool) => (
           <div class="columns wide-first">
             <div class="stack">
+              {tool.findings.length > 0 && (
+                <Card title="The scanner warns">
+                  <Reasons findings={tool.findings} />
+                </Card>
+              )}
               <Card
                 title="Description"
                 aside={<span class="small muted">{whole(tool.tokens)} tokens with its arguments</span>}
@@ -59,7 +64,6 @@ export function ToolPage({ name }: { readonly name: string }) {
               <Why tool={tool} />
               <Counts tool={tool} />
               <ToolSettings tool={tool} onChanged={loaded.reload} />
-              {tool.findings.length > 0 && <Findings tool={tool} />}
             </div>
           </div>
         )}
@@ -77,7 +81,14 @@ function Why({ tool: { explanation, annotations, source, kind } }: { readonly to
           <ToolState state={explanation.state} />
           <span>{STATES[explanation.state]}</span>
         </div>
-        <p class="small muted wrap">{explanation.reason}</p>
+        <p class="small muted wrap">
+          Why: <span>{explanation.reason}</span>
+        </p>
+        {explanation.state === 'quarantined' && (
+          <a class="button" href={linkTo('safety')}>
+            Compare and approve
+          </a>
+        )}
         <div class="small muted">
           From {kind === 'mcp' ? <a href={linkTo('servers', source)}>{source}</a> : source}.{' '}
           {claims.length > 0 && 'It claims to be: '}
@@ -129,27 +140,6 @@ function Counts({ tool: { found, called, failed, durationMs } }: { readonly tool
           </tr>
         </tbody>
       </table>
-    </Card>
-  )
-}
-
-function Findings({ tool: { findings } }: { readonly tool: ToolData }) {
-  return (
-    <Card title="What the scanner found">
-      <ul class="list">
-        {findings.map(({ kind, severity, place, message, excerpt }) => (
-          <li key={`${kind} ${place}`}>
-            <div class="row">
-              <Badge tone={severity === 'high' ? 'bad' : 'warn'}>{kind}</Badge>
-              <span class="small muted">{place}</span>
-            </div>
-            <div>{message}</div>
-            <div class="diff">
-              <VisibleText text={excerpt} />
-            </div>
-          </li>
-        ))}
-      </ul>
     </Card>
   )
 }

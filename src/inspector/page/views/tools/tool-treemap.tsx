@@ -34,7 +34,7 @@ export function ToolTreemap({
       {tiles.map(({ item, ...place }) => (
         <li key={item.source} style={styleOf(place)}>
           {hasRoomForName(inPixels(place, shape)) && (
-            <a class="source truncate" href={linkTo('tools', `source:${item.source}`)}>
+            <a class="source truncate" href={linkTo('tools', '', { source: item.source })}>
               <i class={`s${series(item.source)}`} />
               <b>{item.source}</b> <span class="muted tabular">{whole(item.tokens)}</span>
             </a>

@@ -1,6 +1,7 @@
-import { useMemo, useState } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import type { ListedTool } from '../../../api/tools.ts'
-import { plural, short } from '../../format.ts'
+import { plural, short, whole } from '../../format.ts'
+import { linkTo, note, place } from '../../router.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { PutBack } from '../../ui/put-back.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
@@ -18,14 +19,12 @@ const REFRESHING = [
   'call-finished',
 ]
 
-/** Every tool by its cost, or one of them. `source:files` narrows the list. */
+/** Every tool by its cost, or one of them. The address keeps the filter, so that one comes back to it. */
 export function Tools({ rest }: { readonly rest: string }) {
-  const [, source] = /^source:(.*)$/s.exec(rest) ?? []
-  if (rest !== '' && source === undefined) return <ToolPage name={rest} />
-  return <ToolOverview key={source} source={source ?? ''} />
+  return rest === '' ? <ToolOverview /> : <ToolPage name={rest} />
 }
 
-function ToolOverview({ source }: { readonly source: string }) {
+function ToolOverview() {
   const loaded = useApi('tools', {}, { after: REFRESHING })
   return (
     <>
@@ -33,7 +32,7 @@ function ToolOverview({ source }: { readonly source: string }) {
         What you have, and what each tool would cost in every turn if it were always shown.
       </Head>
       <div class="stack">
-        <Show of={loaded}>{(tools) => <Filtered tools={tools} source={source} />}</Show>
+        <Show of={loaded}>{(tools) => <Filtered tools={tools} />}</Show>
         <HiddenTools />
       </div>
     </>
@@ -49,16 +48,9 @@ function HiddenTools() {
   return <PutBack title="Hidden" entries={entries} onChanged={reload} />
 }
 
-function Filtered({
-  tools,
-  source: first,
-}: {
-  readonly tools: readonly ListedTool[]
-  readonly source: string
-}) {
-  const [text, setText] = useState('')
-  const [source, setSource] = useState(first)
-  const [state, setState] = useState('')
+function Filtered({ tools }: { readonly tools: readonly ListedTool[] }) {
+  const { text = '', source = '', state = '' } = place.value.query
+  const narrow = (change: Record<string, string>) => note('tools', '', { ...place.peek().query, ...change })
   const sources = useMemo(() => [...new Set(tools.map((tool) => tool.source))].sort(), [tools])
   const states = useMemo(() => [...new Set(tools.map((tool) => tool.state))].sort(), [tools])
   const shown = useMemo(() => {
@@ -75,23 +67,27 @@ function Filtered({
   if (tools.length === 0)
     return (
       <Card>
-        <Empty title="No tools yet">They appear once a server has started; see Servers.</Empty>
+        <Empty title="No tools yet" action={<ServersLink />}>
+          They appear here as soon as a server has listed them.
+        </Empty>
       </Card>
     )
   const tokens = shown.reduce((sum, tool) => sum + tool.tokens, 0)
   return (
     <div class="stack">
-      <Card
-        title={source === '' ? 'Token cost by source' : `Token cost of ${source}`}
-        aside={
-          <span class="small muted">
-            {plural(shown.length, 'tool')} · {short(tokens)} tokens
-          </span>
-        }
-      >
-        <ToolTreemap tools={shown} sources={sources} />
-      </Card>
-      <Card>
+      {shown.length > 0 && (
+        <Card
+          title={source === '' ? 'Token cost by source' : `Token cost of ${source}`}
+          aside={
+            <span class="small muted">
+              {plural(shown.length, 'tool')} · {short(tokens)} tokens
+            </span>
+          }
+        >
+          <ToolTreemap tools={shown} sources={sources} />
+        </Card>
+      )}
+      <Card label="List of tools">
         <div class="row filters">
           <input
             type="search"
@@ -99,18 +95,47 @@ function Filtered({
             placeholder="Filter by name or description"
             aria-label="Filter tools"
             value={text}
-            onInput={({ currentTarget }) => setText(currentTarget.value)}
+            onInput={({ currentTarget }) => narrow({ text: currentTarget.value })}
           />
-          <Choice label="Source" all="all sources" value={source} values={sources} onChange={setSource} />
-          <Choice label="State" all="any state" value={state} values={states} onChange={setState} />
+          <Choice
+            label="Source"
+            all="all sources"
+            value={source}
+            values={sources}
+            onChange={(chosen) => narrow({ source: chosen })}
+          />
+          <Choice
+            label="State"
+            all="any state"
+            value={state}
+            values={states}
+            onChange={(chosen) => narrow({ state: chosen })}
+          />
         </div>
         {shown.length === 0 ? (
-          <Empty title="No tool fits">Remove a word or choose all sources.</Empty>
+          <Empty
+            title="No tool fits"
+            action={
+              <button type="button" class="button" onClick={() => note('tools', '')}>
+                Show all {whole(tools.length)}
+              </button>
+            }
+          >
+            None has all of these words in its name or description.
+          </Empty>
         ) : (
           <ToolList tools={shown} />
         )}
       </Card>
     </div>
+  )
+}
+
+function ServersLink() {
+  return (
+    <a class="button" href={linkTo('servers')}>
+      Servers
+    </a>
   )
 }
 

@@ -15,7 +15,11 @@ export function ResultView({ outcome }: { readonly outcome: CallOutcome }) {
   const [chosen, setChosen] = useState(forms[0] ?? 'Text')
   return (
     <div class="stack">
-      {untrusted && <p class="small muted">Words of {untrusted.server}: data to read, not instructions.</p>}
+      {untrusted && (
+        <p class="small muted">
+          From the server <b>{untrusted.server}</b>: data to read, not instructions to follow.
+        </p>
+      )}
       <Tabs names={forms} chosen={chosen} label="Form of the result" onChoose={setChosen} />
       {chosen === 'Text' && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a text that scrolls must be reachable by keyboard.
@@ -26,7 +30,7 @@ export function ResultView({ outcome }: { readonly outcome: CallOutcome }) {
       {chosen === 'Markdown' && <Markdown text={text} />}
       {chosen === 'Content' && result.ok && <ContentView blocks={result.content ?? []} />}
       {chosen === 'JSON' && <JsonTree value={result.structured ?? parsed(text)} />}
-      {chosen === 'Whole' && <JsonTree value={outcome} />}
+      {chosen === 'Raw' && <JsonTree value={outcome} />}
     </div>
   )
 }
@@ -35,5 +39,5 @@ function formsOf({ result }: CallOutcome): string[] {
   const text = result.ok ? result.value : result.error
   const isRich = result.ok && (result.content ?? []).some(({ type }) => type !== 'text')
   const isJson = result.structured !== undefined || parsed(text) !== undefined
-  return [...(isRich ? ['Content'] : []), 'Text', 'Markdown', ...(isJson ? ['JSON'] : []), 'Whole']
+  return [...(isRich ? ['Content'] : []), 'Text', 'Markdown', ...(isJson ? ['JSON'] : []), 'Raw']
 }

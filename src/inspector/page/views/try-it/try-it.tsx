@@ -5,7 +5,7 @@ import { SchemaControl } from '../../form/schema-field.tsx'
 import { go, linkTo } from '../../router.ts'
 import { ToolName, ToolState } from '../../ui/badge.tsx'
 import { Card, Head } from '../../ui/card.tsx'
-import { Empty, Show } from '../../ui/state.tsx'
+import { Empty, Loading, Show } from '../../ui/state.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 import { ToolPicker } from '../../ui/tool-picker.tsx'
 import { useApi } from '../../use-api.ts'
@@ -26,13 +26,7 @@ export function TryIt({ rest: name }: { readonly rest: string }) {
         <Card>
           <ToolPicker label="The tool to try" value={name} onPick={(picked) => go('try', picked)} />
         </Card>
-        {name === '' ? (
-          <Card>
-            <Suggestions />
-          </Card>
-        ) : (
-          <Chosen key={name} name={name} />
-        )}
+        {name === '' ? <Suggestions /> : <Chosen key={name} name={name} />}
       </div>
     </>
   )
@@ -42,19 +36,28 @@ const SUGGESTED = 6
 
 /** Tools that were called most, for those who have no name in mind. */
 function Suggestions() {
-  const { data: tools = [] } = useApi('tools')
+  const { data: tools } = useApi('tools')
+  if (tools === undefined) return <Loading />
+  if (tools.length === 0)
+    return (
+      <Card>
+        <Empty title="No tools yet">They appear here as soon as a server has listed them.</Empty>
+      </Card>
+    )
   const frequent = [...tools].sort((first, second) => second.called - first.called).slice(0, SUGGESTED)
   return (
-    <Empty title="Choose a tool">
-      <p>Type a part of its name and press Enter, or begin with one of these.</p>
-      <div class="row suggested">
-        {frequent.map(({ name }) => (
-          <a key={name} class="button small" href={linkTo('try', name)}>
-            <ToolName name={name} />
-          </a>
-        ))}
-      </div>
-    </Empty>
+    <Card>
+      <Empty title="Choose a tool">
+        <p>Type a part of its name, or begin with one of these.</p>
+        <div class="row suggested">
+          {frequent.map(({ name }) => (
+            <a key={name} class="button small" href={linkTo('try', name)}>
+              <ToolName name={name} />
+            </a>
+          ))}
+        </div>
+      </Empty>
+    </Card>
   )
 }
 
@@ -102,6 +105,7 @@ function Trial({ tool }: { readonly tool: ToolData }) {
           ) : (
             <Fields tool={tool} args={args} onChange={setArgs} />
           )}
+          {!isRaw && <Sent args={args} />}
           <div class="row">
             <button type="submit" class="button primary" disabled={call.isRunning}>
               Call
@@ -127,6 +131,19 @@ function Trial({ tool }: { readonly tool: ToolData }) {
         <CallHistory name={tool.name} onAgain={setArgs} />
       </div>
     </div>
+  )
+}
+
+/** The arguments as they are sent, while the form changes them. */
+function Sent({ args }: { readonly args: unknown }) {
+  return (
+    <details>
+      <summary class="small muted">What is sent</summary>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a text that scrolls must be reachable by keyboard. */}
+      <pre class="log" tabIndex={0}>
+        {JSON.stringify(args, null, 2)}
+      </pre>
+    </details>
   )
 }
 

@@ -1,0 +1,112 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import type { SearchSide } from '../../../api/search.ts'
+import { duration, plural } from '../../format.ts'
+import { Card } from '../../ui/card.tsx'
+import { Empty } from '../../ui/state.tsx'
+import { Match } from './match.tsx'
+
+/** As many as the search tool returns unless a model asks for more. */
+const FIRST = 5
+
+const EXPLAINED: Readonly<Record<string, string>> = {
+  lexical: 'by words alone',
+  hybrid: 'by words and meaning',
+  semantic: 'by meaning',
+}
+
+/** What each searcher found, side by side. */
+export function Sides({
+  sides,
+  children,
+}: {
+  readonly sides: readonly SearchSide[]
+  /** Comes before what was found, and is part of the card where nothing was. */
+  readonly children: ComponentChildren
+}) {
+  const [isWhole, setWhole] = useState(false)
+  if (sides.every(({ matches }) => matches.length === 0)) return <Nothing sides={sides}>{children}</Nothing>
+  const most = Math.max(...sides.map(({ matches }) => matches.length))
+  return (
+    <>
+      {children}
+      <div class="columns">
+        {sides.map((side) => (
+          <Side key={side.searcher} side={side} limit={isWhole ? most : FIRST} />
+        ))}
+      </div>
+      {most > FIRST && (
+        <div class="row">
+          <button type="button" class="button" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+            {isWhole ? `Only the first ${FIRST}` : `Show ${most - FIRST} more`}
+          </button>
+          <span class="small muted">A model gets the first {FIRST} at most, unless it asks for more.</span>
+        </div>
+      )}
+    </>
+  )
+}
+
+function Side({
+  side: { searcher, total, durationMs, matches, unmatchedTerms },
+  limit,
+}: {
+  readonly side: SearchSide
+  readonly limit: number
+}) {
+  const best = matches[0]?.score ?? 1
+  return (
+    <Card
+      title={
+        <>
+          {searcher}{' '}
+          {EXPLAINED[searcher] !== undefined && <span class="aside-title">{EXPLAINED[searcher]}</span>}
+        </>
+      }
+      aside={
+        <span class="small muted">
+          {plural(total, 'match')} in {duration(durationMs)}
+        </span>
+      }
+    >
+      {unmatchedTerms.length > 0 && <Unmatched terms={unmatchedTerms} />}
+      {matches.length === 0 ? (
+        <Empty title="Nothing found">The other searcher found something.</Empty>
+      ) : (
+        <ol class="list">
+          {matches.slice(0, limit).map((match, index) => (
+            <Match key={match.name} match={match} rank={index + 1} best={best} />
+          ))}
+        </ol>
+      )}
+    </Card>
+  )
+}
+
+/** Why nothing came, and the question that mends it. */
+function Nothing({
+  sides,
+  children,
+}: {
+  readonly sides: readonly SearchSide[]
+  readonly children: ComponentChildren
+}) {
+  const terms = [...new Set(sides.flatMap(({ unmatchedTerms }) => unmatchedTerms))]
+  const searchers = sides.map(({ searcher }) => searcher).join(' and ')
+  return (
+    <Card title="Nothing found" aside={<span class="small muted">{searchers}</span>}>
+      <div class="stack">
+        {terms.length > 0 && <Unmatched terms={terms} />}
+        <p>
+          Names, descriptions and arguments were searched, and no tool is near in meaning. If one of your
+          tools does this, say which: its hint is found the next time.
+        </p>
+        {children}
+      </div>
+    </Card>
+  )
+}
+
+function Unmatched({ terms }: { readonly terms: readonly string[] }) {
+  return <p class="small muted unmatched">No tool has {terms.map((term) => `“${term}”`).join(', ')}.</p>
+}
