@@ -87,6 +87,7 @@ export function ToolPicker({
           currentTarget.select()
           setOpen(true)
         }}
+        onClick={() => setOpen(true)}
         onBlur={() => setOpen(false)}
         onInput={({ currentTarget }) => {
           setAsked(false)

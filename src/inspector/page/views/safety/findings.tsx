@@ -9,6 +9,8 @@ import { bySuspect, type Finding, messagesOf } from './suspects.ts'
 
 const FIRST = 10
 const MORE = 50
+/** A tool that is suspicious in twenty places is as suspicious as one in two. */
+const QUOTED = 2
 
 const TONES: Readonly<Record<Finding['severity'], Tone>> = { high: 'bad', medium: 'warn', low: 'plain' }
 
@@ -50,10 +52,12 @@ export function Findings({ findings }: { readonly findings: Output<'safety'>['fi
 
 /** Why a tool is suspicious, and the words that made it so. */
 export function Reasons({ findings }: { readonly findings: readonly Finding[] }) {
+  const excerpts = excerptsOf(findings)
+  const others = excerpts.length - QUOTED
   return (
     <>
       <p>{messagesOf(findings)}</p>
-      {excerptsOf(findings).map(({ place, excerpt }) => (
+      {excerpts.slice(0, QUOTED).map(({ place, excerpt }) => (
         <figure key={place} class="excerpt">
           <figcaption class="small muted wrap">{place}</figcaption>
           <div class="diff">
@@ -61,6 +65,7 @@ export function Reasons({ findings }: { readonly findings: readonly Finding[] })
           </div>
         </figure>
       ))}
+      {others > 0 && <p class="small muted excerpt">and in {plural(others, 'other place')}</p>}
     </>
   )
 }

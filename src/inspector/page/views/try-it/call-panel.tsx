@@ -25,7 +25,7 @@ export function CallPanel({ call: { isRunning, outcome, progress, error } }: { r
       <div aria-live="polite">
         {isRunning && <Progress progress={progress} />}
         {error !== undefined && <div class="note bad">{error}</div>}
-        {outcome && <ResultView outcome={outcome.outcome} />}
+        {outcome && <ResultView key={outcome.at} outcome={outcome.outcome} />}
         {!isRunning && !outcome && error === undefined && (
           <Empty title="Not called yet">A dry run checks the arguments and runs nothing.</Empty>
         )}

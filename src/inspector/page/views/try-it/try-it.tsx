@@ -128,7 +128,7 @@ function Trial({ tool }: { readonly tool: ToolData }) {
       </Card>
       <div class="stack">
         <CallPanel call={call} />
-        <CallHistory name={tool.name} onAgain={setArgs} />
+        <CallHistory name={tool.name} shown={call.outcome} onShow={call.show} onAgain={setArgs} />
       </div>
     </div>
   )

@@ -25,6 +25,8 @@ export interface Call {
   readonly error: string | undefined
   readonly run: (args: unknown, options?: { readonly dryRun?: boolean }) => void
   readonly cancel: () => void
+  /** Shows the result of an earlier call again. */
+  readonly show: (past: PastCall) => void
 }
 
 /** Runs calls of one tool, one at a time. */
@@ -60,5 +62,9 @@ export function useCall(name: string): Call {
     }
   }
 
-  return { isRunning, outcome, progress, error, run, cancel: () => stopped.current?.abort() }
+  const show = (past: PastCall) => {
+    setError(undefined)
+    setOutcome(past)
+  }
+  return { isRunning, outcome, progress, error, run, cancel: () => stopped.current?.abort(), show }
 }
