@@ -1,6 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { needsToken } from './api-client.ts'
-import { plural } from './format.ts'
 import { Guide } from './guide/guide.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen } from './keys.ts'
@@ -63,11 +62,10 @@ const WAITING = [
   'missed',
 ]
 
-/** How many things wait for a person in each view. */
-function useWaiting(): ReadonlyMap<string, number> {
+/** The views in which something waits for a person. */
+function useWaiting(): ReadonlySet<string> {
   const { data = [] } = useApi('waiting', {}, { after: WAITING })
-  const views = data.map(({ to }) => /^#\/(\w*)/.exec(to)?.[1] ?? '')
-  return new Map(views.map((view) => [view, views.filter((other) => other === view).length]))
+  return new Set(data.map(({ to }) => /^#\/(\w*)/.exec(to)?.[1] ?? ''))
 }
 
 function Side({ current }: { readonly current: string }) {
@@ -83,7 +81,7 @@ function Side({ current }: { readonly current: string }) {
           <a key={path} href={linkTo(path)} aria-current={path === current ? 'page' : undefined}>
             <Icon name={icon} />
             {title}
-            <Waits count={waiting.get(path)} />
+            {waiting.has(path) && <Waits />}
           </a>
         ))}
       </nav>
@@ -113,13 +111,11 @@ function Side({ current }: { readonly current: string }) {
   )
 }
 
-function Waits({ count }: { readonly count: number | undefined }) {
-  if (count === undefined) return null
+function Waits() {
   return (
-    <span class="waits" title={`${plural(count, 'thing')} to decide`}>
-      {count}
-      <span class="hidden"> to decide</span>
-    </span>
+    <i class="dot warn waits" title="Something waits for you">
+      <span class="hidden">, something waits for you</span>
+    </i>
   )
 }
 
