@@ -433,7 +433,7 @@ describe.skipIf(!browser)('the page', () => {
     await main().locator('.diff ins .unseen', { hasText: 'ZWSP' }).first().waitFor()
     // What the scanner says of it stands beside the button, and in the menu that something waits.
     await main().locator('li', { hasText: 'get_rain' }).getByText('The scanner warns:').waitFor()
-    await page.getByRole('link', { name: 'Safety, something waits for you' }).waitFor()
+    await page.getByRole('link', { name: 'Safety (something waits for you)' }).waitFor()
     await go('servers')
     await main()
       .getByRole('link', { name: /^tools, \d held back$/ })

@@ -114,7 +114,7 @@ function Side({ current }: { readonly current: string }) {
 function Waits() {
   return (
     <i class="dot warn waits" title="Something waits for you">
-      <span class="hidden">, something waits for you</span>
+      <span class="hidden">(something waits for you)</span>
     </i>
   )
 }
