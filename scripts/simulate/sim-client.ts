@@ -191,7 +191,8 @@ export class SimClient {
     const requestId = `${this.label}-${++this.#ids}`
     const body = { jsonrpc: '2.0', id: requestId, method: 'tools/call', params }
     const calling = this.#network.post(this.who, this.#path, { body, headers, isCancelled: true })
-    await this.#world.sleep(this.#world.random() * 4_000)
+    // Later than a message takes at most: nobody knows a call yet that is overtaken by its end.
+    await this.#world.sleep(1_000 + this.#world.random() * 3_000)
     const notice = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } }
     await this.#network.post(this.who, this.#path, { body: notice, headers })
     const cancelledAt = this.#world.now

@@ -117,7 +117,7 @@ export class ManagedServer {
   async refresh(): Promise<void> {
     const { current } = this.#link
     if (current) this.#catalogue.refreshSoon(current)
-    else if (this.status.state === 'cold') await this.#catalogue.recall()
+    else await this.#catalogue.recall()
   }
 
   /** Checks the server against a new lockfile. */

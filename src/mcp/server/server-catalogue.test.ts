@@ -35,6 +35,26 @@ describe('the catalogue of a server', () => {
     await closed
   })
 
+  it('is read again from the store when another process found a new one, also once the server has failed', async () => {
+    const store = memoryStore()
+    const [here, elsewhere] = [new World({}), new World({})]
+    const connect = (world: World) => connectServers(new ToolRegistry(), CONFIG, { ...world.options, store })
+    const servers = connect(here)
+    await servers.ready()
+    here.fail('it is broken')
+    here.die('it crashed')
+    await here.pass(600_000)
+    expect(servers.status()).toMatchObject([{ state: 'failed' }])
+    elsewhere.tools = [{ name: 'newest', inputSchema: { type: 'object' } }]
+    const others = connect(elsewhere)
+    await others.request('a', { method: 'ping' })
+    await elsewhere.pass(300)
+    expect(others.tools('a')).toMatchObject([{ name: 'newest' }])
+    await others.close()
+    await servers.refresh('a')
+    expect(servers.tools('a')).toMatchObject([{ name: 'newest' }])
+  })
+
   it('is cached before closing ends, the newest list last', async () => {
     const world = new World({})
     const registry = new ToolRegistry()
