@@ -170,12 +170,12 @@ function sizeOf(reply: unknown): number {
   return reply === null ? 5 : JSON.stringify(reply).length + 4
 }
 
+/** Longer than a command takes while nothing is wrong. */
+const LONG_MS = 1_000
+
 /** One process's connection to Redis: its messages take time, keep their order, and can be cut off on either way. */
 export class SimRedisClient implements RedisClient {
   status = 'ready'
-  /** When a command last failed or was left without a reply. */
-  lastTrouble = 0
-  pending = 0
   readonly #world: World
   readonly #redis: SimRedis
   readonly #host: SimProcess
@@ -184,6 +184,9 @@ export class SimRedisClient implements RedisClient {
   #arrival = 0
   #return = 0
   #cut = 0
+  #lastTrouble = 0
+  /** When the commands without a reply were sent. */
+  readonly #unanswered = new Set<{ readonly sentAt: number }>()
 
   constructor(world: World, redis: SimRedis, host: SimProcess) {
     this.#world = world
@@ -194,6 +197,13 @@ export class SimRedisClient implements RedisClient {
   on(event: string, listener: (error?: unknown) => void): this {
     this.#listeners.push({ event, listener })
     return this
+  }
+
+  /** When a command last failed, was left without a reply, or took long: now, while one does. */
+  get lastTrouble(): number {
+    const { now } = this.#world
+    const isSlow = [...this.#unanswered].some(({ sentAt }) => now - sentAt > LONG_MS)
+    return isSlow ? now : this.#lastTrouble
   }
 
   async connect(): Promise<void> {}
@@ -274,11 +284,12 @@ export class SimRedisClient implements RedisClient {
     if (!this.#host.isAlive) return new Promise(() => {})
     const world = this.#world
     const cut = this.#cut
-    this.pending++
+    const unanswered = { sentAt: world.now }
+    this.#unanswered.add(unanswered)
     return new Promise<Reply>((resolve, reject) => {
       const fail = (message: string) => {
-        this.lastTrouble = world.now
-        this.pending--
+        this.#lastTrouble = world.now
+        this.#unanswered.delete(unanswered)
         if (this.#host.isAlive) reject(new Error(message))
       }
       if (this.status !== 'ready') return void world.schedule(0, () => fail('Connection is closed.'))
@@ -300,7 +311,8 @@ export class SimRedisClient implements RedisClient {
           // Carried out, and nobody will know.
           if (cut !== this.#cut || this.#isLost()) return this.#break(fail)
           if ('error' in outcome) return fail(outcome.error.message)
-          this.pending--
+          this.#lastTrouble = this.lastTrouble
+          this.#unanswered.delete(unanswered)
           resolve(outcome.reply)
         })
       })
