@@ -15,6 +15,8 @@ export class GatewayProcess {
   url = ''
   /** How often it was killed. */
   kills = 0
+  /** From the moment in which it is killed until it runs again. */
+  isDying = false
 
   constructor({
     cli,
@@ -68,6 +70,7 @@ export class GatewayProcess {
       throw error
     }
     this.#isStopping = false
+    this.isDying = false
     this.#child = child
   }
 
@@ -78,6 +81,7 @@ export class GatewayProcess {
   /** `kill -9`. */
   async kill(): Promise<void> {
     this.kills++
+    this.isDying = true
     await this.#end('SIGKILL')
   }
 

@@ -225,7 +225,8 @@ class Load {
       // Which one a proxy chooses is not known.
       const asked = this.proxy === undefined && replica ? [replica] : this.#replicas
       const kills = killsOf(asked)
-      const wasKilled = () => killsOf(asked) > kills
+      const wasDying = asked.some(({ isDying }) => isDying)
+      const wasKilled = () => wasDying || killsOf(asked) > kills
       try {
         const reply = await exchange(url, message, session)
         if (this.proxy === undefined && reply.status === 503) {
