@@ -314,6 +314,36 @@ describe('servers that are still connecting', () => {
     ])
   })
 
+  it('are neither waited for nor named where the policy does not permit them', async () => {
+    const registry = new ToolRegistry()
+    const awaited: unknown[] = []
+    registry.attachServers({
+      statuses: () => [
+        { server: 'a', state: 'ready' },
+        { server: 'hidden', state: 'failed', reason: 'bad token' },
+      ],
+      settled: async ({ servers }) => void awaited.push(servers),
+    })
+    const filter = { allowedMcpServers: ['a'] }
+    const session = await registry.openSession({ policy: { filter } })
+    expect(await ask(session, 'wait_for_servers')).toEqual({ servers: [{ server: 'a', state: 'ready' }] })
+    expect(await ask(session, 'wait_for_servers', { servers: ['hidden'] })).toEqual({
+      servers: [],
+      unknown: ['hidden'],
+    })
+    expect(awaited).toEqual([['a']])
+    const without = await registry.openSession({ policy: { filter: { allowedMcpServers: [] } } })
+    expect(shown(without)).toEqual([])
+  })
+
+  it('that do not exist are named within limits', async () => {
+    const registry = new ToolRegistry()
+    registry.attachServers(directory([{ server: 'a', state: 'ready' }]))
+    const session = await registry.openSession()
+    const servers = Array.from({ length: 1_000 }, (_, index) => `server_${index}`.repeat(100))
+    expect(JSON.stringify(await ask(session, 'wait_for_servers', { servers })).length).toBeLessThan(10_000)
+  })
+
   it('can be waited for when no search is shown', async () => {
     const registry = new ToolRegistry()
     registry.attachServers(directory([{ server: 'a', state: 'ready' }]))

@@ -44,6 +44,13 @@ describe('read_result', () => {
     expect(lines.next_offset).toBeUndefined()
   })
 
+  test('a long handle that is wrong is cut in the answer', async () => {
+    const { read } = open('text')
+    const missed = await read({ handle: 'h'.repeat(10_000) })
+    expect(missed).toMatchObject({ ok: true, structured: { found: false } })
+    expect(JSON.stringify(missed).length).toBeLessThan(2_000)
+  })
+
   test('reads a piece and says where to read on', async () => {
     const { readOk, handle } = open('0123456789')
     expect(await readOk({ offset: 2, limit: 3 })).toMatchObject({

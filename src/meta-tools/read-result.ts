@@ -3,7 +3,7 @@ import { describeError } from '../errors.ts'
 import { clamp } from '../text.ts'
 import { WorkBudget } from '../time.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
-import { answer, inputInvalid } from './answer.ts'
+import { answer, echo, inputInvalid } from './answer.ts'
 
 interface Input {
   readonly handle: string
@@ -53,7 +53,8 @@ export function readResult({ spill, sessionId }: { spill: Spill; sessionId: stri
   }
 }
 
-function expired(handle: string): ToolResult {
+function expired(given: string): ToolResult {
+  const handle = echo(given)
   return answer({
     handle,
     found: false,

@@ -1,7 +1,7 @@
 import type { ServerDirectory } from '../registry/server-directory.ts'
 import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import { answer } from './answer.ts'
+import { answer, clipList } from './answer.ts'
 
 interface Input {
   readonly servers?: readonly string[]
@@ -30,11 +30,10 @@ export function waitForServers(directory: ServerDirectory): Tool<Input> {
       await directory.settled({ timeoutMs, ...(servers ? { servers } : {}) })
       const statuses = directory.statuses().filter(({ server }) => !servers || servers.includes(server))
       const known = new Set(statuses.map(({ server }) => server))
+      const unknown = servers?.filter((server) => !known.has(server)) ?? []
       return answer({
         servers: statuses,
-        ...(servers?.some((server) => !known.has(server))
-          ? { unknown: servers.filter((server) => !known.has(server)) }
-          : {}),
+        ...(unknown.length > 0 ? { unknown: clipList(unknown) } : {}),
       })
     },
   }

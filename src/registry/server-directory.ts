@@ -1,4 +1,5 @@
 import type { ServerNeed } from '../events.ts'
+import type { CompiledPolicy } from './policy.ts'
 
 /** The state of one MCP server. */
 export type ServerStatus =
@@ -16,4 +17,31 @@ export interface ServerDirectory {
   statuses(): readonly ServerStatus[]
   /** Resolves once none of the servers (all, when absent) is connecting, or the time is up; never rejects. */
   settled(options: { readonly servers?: readonly string[]; readonly timeoutMs: number }): Promise<void>
+}
+
+/** The servers of a directory that a policy permits: of the others, not even the names are known. */
+export class PermittedServers implements ServerDirectory {
+  readonly #directory: ServerDirectory
+  readonly #policy: Pick<CompiledPolicy, 'permitsServer'>
+
+  constructor(directory: ServerDirectory, policy: Pick<CompiledPolicy, 'permitsServer'>) {
+    this.#directory = directory
+    this.#policy = policy
+  }
+
+  statuses(): readonly ServerStatus[] {
+    return this.#directory.statuses().filter(({ server }) => this.#policy.permitsServer(server))
+  }
+
+  async settled({
+    servers,
+    timeoutMs,
+  }: {
+    readonly servers?: readonly string[]
+    readonly timeoutMs: number
+  }): Promise<void> {
+    const permitted = this.statuses().map(({ server }) => server)
+    const awaited = servers ? permitted.filter((server) => servers.includes(server)) : permitted
+    if (awaited.length > 0) await this.#directory.settled({ servers: awaited, timeoutMs })
+  }
 }
