@@ -119,6 +119,20 @@ describe('cancellation', () => {
     expect(signals.map(({ reason }) => reason)).toEqual(['enough', 'enough'])
   })
 
+  test('by the work itself leaves no timer behind', async () => {
+    const time = fakeTime()
+    const controller = new AbortController()
+    const tool = fakeTool({
+      timeoutMs: 1_000,
+      execute() {
+        controller.abort()
+        return new Promise(() => {})
+      },
+    })
+    const result = await runOne(tool, {}, { runner: time.runner, context: { signal: controller.signal } })
+    expect([result, time.pendingTimers()]).toMatchObject([{ code: 'cancelled' }, 0])
+  })
+
   test('before the start runs nothing', async () => {
     const { tool, started } = held()
     const result = await runOne(tool, {}, { context: { signal: AbortSignal.abort() } })

@@ -107,7 +107,7 @@ function settled<Value>(
     const stopListening = abort.onAbort(cancel)
     // Cancelled by the first, synchronous part of the work itself.
     if (abort.isAborted) cancel()
-    if (hasDeadline(timeoutMs)) {
+    else if (hasDeadline(timeoutMs)) {
       stopTimer = schedule(timeoutMs, () => {
         finish({ kind: 'timeout' })
         stop.abort(new DOMException(`no result within ${timeoutMs} ms`, 'TimeoutError'))
