@@ -1,7 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
+import { runCommandLine } from '../src/cli/command-line.ts'
+import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
 import { appeared, RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
 
@@ -62,6 +66,16 @@ describe('commands over servers', () => {
     expect((await toolcrib('call', 'weather.get_rain', '{}')).stderr).toContain(
       'toolcrib list weather.get_rain --schema',
     )
+  })
+
+  it('list wraps descriptions on a terminal', async () => {
+    const output = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    const { terminal } = fakeTerminal({ output, env: environment(), cwd: path() })
+    expect(await runCommandLine(['list', 'files.read_text_file', '--schema'], terminal)).toBe(0)
+    const shown = stripVTControlCharacters(String(output.read()))
+    const description = shown.slice(0, shown.indexOf('\n   {')).split('\n').slice(2)
+    expect(description.length).toBeGreaterThan(5)
+    for (const line of description) expect(line.length).toBeLessThanOrEqual(80)
   })
 
   it('list shows single tools, and says when a server has none of that name', async () => {

@@ -125,6 +125,11 @@ describe('toolcrib without a command', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
     expect(readFileSync(config(), 'utf8')).toContain('[server.wanting.env]\nRAIN_TOKEN = "${RAIN_TOKEN}"')
     expect(withSavedVariables(env).RAIN_TOKEN).toBe('the-value-of-the-token')
+    // The client's own entry, which does not name the variable, is still the same server.
+    expect(
+      Object.keys(JSON.parse(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).mcpServers),
+    ).toEqual(['toolcrib'])
+    expect((await toolcrib('import', '--json')).json().added).toEqual([])
   })
 
   it('connects clients to a gateway that knows the saved values, whatever the environment of the client', async () => {

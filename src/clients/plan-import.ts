@@ -97,11 +97,17 @@ export function isGateway(name: string, { args, url }: ImportedServer): boolean 
   return isStarted || (typeof url === 'string' && /\/mcp(?:\/[\w.-]+)?$/.test(url))
 }
 
-/** Whether two entries start the same program in the same way, or reach the same URL. */
-export function sameServer(a: ImportedServer, b: ImportedServer): boolean {
+/**
+ * Whether an entry of a toolcrib config and one of a client start the same program in the same way, or reach the same URL.
+ * The first may pass on variables of which the second says nothing.
+ */
+export function sameServer(own: ImportedServer, other: ImportedServer): boolean {
   const identity = ({ command, args, env, cwd, url, headers }: ImportedServer) =>
     JSON.stringify([command, args ?? [], sortedEntries(env), cwd, url, sortedEntries(headers)])
-  return identity(a) === identity(b)
+  const isAdded = ([name, value]: [string, unknown]) =>
+    value === `\${${name}}` && !Object.hasOwn(Object(other.env), name)
+  const env = Object.entries(own.env ?? {}).filter((entry) => !isAdded(entry))
+  return identity({ ...own, env: Object.fromEntries(env) }) === identity(other)
 }
 
 function sortedEntries(table: unknown): unknown[] {

@@ -140,7 +140,7 @@ function show(terminal: Terminal, { files, servers, tools, tokens }: Listing, is
 function showInFull(terminal: Terminal, { name, description, inputSchema, state, reason }: ListedTool): void {
   terminal.print(`\n ${pc.bold(name)}`)
   if (reason !== undefined) terminal.print(` ${pc.yellow(`${state}: ${plain(reason)}`)}`)
-  terminal.print(indented(pc.dim(plainLines(description))))
+  terminal.say(indented(pc.dim(plainLines(description))))
   terminal.print(indented(plainLines(JSON.stringify(inputSchema, null, 2))))
 }
 
