@@ -386,6 +386,15 @@ describe('a session that is used wrongly', () => {
     const session = await house().openSession()
     expect(() => session.turn([]).request).toThrow(expect.objectContaining({ code: 'config-invalid' }))
   })
+
+  it('opens no turn with a hint without a dialect either, once the hint is there', async () => {
+    const session = await house().openSession()
+    const messages = [{ role: 'user', content: 'zzz' }]
+    expect(await session.hinted(messages)).toEqual(messages)
+    await expect(session.turn(messages as never, { hint: true })).rejects.toMatchObject({
+      code: 'config-invalid',
+    })
+  })
 })
 
 describe('a session that another process changes', () => {
@@ -458,4 +467,115 @@ describe('a surface', () => {
     registry.syncMcp('s', [...tools(), tool('d')], { trust: true })
     expect(session.surface()).not.toHaveProperty('untrustedServers')
   })
+})
+
+describe('the first request of a conversation', () => {
+  const dialect = { strategy: 'dispatch' } as const
+  /** The same catalogue, with one more tool that would be shown. */
+  const grown = () => {
+    const registry = house()
+    registry.register(tool('another'))
+    return registry
+  }
+  const open = (registry: ToolRegistry, options: object = {}) => registry.openSession({ dialect, ...options })
+
+  it('is in the saved state, beside what is checked out, and a restored session begins with it', async () => {
+    const session = await open(house())
+    const before = session.surface().tools
+    await session.activate(['mcp__s__a'])
+    const state = session.toJSON()
+    expect(state).toMatchObject({ version: 1, id: session.id, activations: [{ name: 'mcp__s__a' }] })
+    const restored = await open(grown(), { state: structuredClone(state) })
+    expect(restored.surface().tools).toEqual(before)
+    expect(restored.isActive('mcp__s__a')).toBe(true)
+  })
+
+  it('is not continued with other settings', async () => {
+    const session = await open(house())
+    session.surface()
+    const state = structuredClone(session.toJSON())
+    const restored = await open(grown(), { state, searchTool: 'ToolSearch' })
+    expect(shown(restored)).toEqual(['another', 'own', 'ToolSearch', 'call_tool'])
+  })
+
+  it('is in the store once the session shows it, and another process begins with it', async () => {
+    const store = memoryStore()
+    const session = await open(house(), { id: 'talk', store })
+    const before = session.surface().tools
+    await session.close()
+    const other = await open(grown(), { id: 'talk', store })
+    expect(other.surface().tools).toEqual(before)
+  })
+
+  it('in a given state replaces the one in the store', async () => {
+    const store = memoryStore()
+    const session = await open(house(), { id: 'talk' })
+    const before = session.surface().tools
+    const state = structuredClone(session.toJSON())
+    const stored = await open(grown(), { id: 'talk', store })
+    expect(stored.surface().tools).not.toEqual(before)
+    await stored.close()
+    await (await open(grown(), { id: 'talk', store, state })).close()
+    expect((await open(grown(), { id: 'talk', store })).surface().tools).toEqual(before)
+  })
+})
+
+describe('the surface after a turn', () => {
+  it('is the newest under native, where a search may have found what joined meanwhile', async () => {
+    const registry = house()
+    const session = await registry.openSession({ strategy: 'native' })
+    const before = session.surface()
+    registry.syncMcp('late', [tool('d')])
+    const after = session.surfaceAfter(before)
+    expect(after.deferredTools?.map(({ name }) => name)).toEqual([...NAMES, 'mcp__late__d'].toSorted())
+  })
+
+  it('is the one it began with under append', async () => {
+    const registry = house()
+    const session = await registry.openSession({ strategy: 'append' })
+    const before = session.surface()
+    registry.syncMcp('late', [tool('d')])
+    expect(session.surfaceAfter(before)).toBe(before)
+  })
+})
+
+describe('a session and its store', () => {
+  it('has saved what calls checked out when their results are there', async () => {
+    const store = memoryStore()
+    const registry = house()
+    const session = await registry.openSession({ id: 'talk', store })
+    await session.execute([callOf('mcp__s__b')])
+    expect((await registry.openSession({ id: 'talk', store })).isActive('mcp__s__b')).toBe(true)
+  })
+
+  it('reports on closing that it could not be saved', async () => {
+    const broken = memoryStore()
+    const session = await house().openSession({ id: 'talk', store: broken })
+    broken.update = () => Promise.reject(new Error('disk full'))
+    await session.activate(['mcp__s__a'])
+    await expect(session.close()).rejects.toMatchObject({ code: 'store-unavailable' })
+  })
+
+  it('needs none to be refreshed and closed', async () => {
+    const session = await house().openSession({ dialect: { strategy: 'dispatch' } })
+    session.surface()
+    await expect(Promise.all([session.refresh(), session.close()])).resolves.toBeDefined()
+  })
+})
+
+it('a fork made while calls run has no meters where those calls have none', async () => {
+  const registry = house()
+  const forks: Session[] = []
+  const session = await registry.openSession()
+  registry.register(
+    tool('forks', {
+      execute: () => {
+        forks.push(session.fork())
+        return { ok: true, value: '' }
+      },
+    }),
+  )
+  await session.execute([callOf('forks')])
+  await session.execute([callOf('forks')], { meters: 'all' as never })
+  expect(forks.map(({ meters }) => meters)).toEqual([[]])
 })
