@@ -438,6 +438,13 @@ describe('clones of another source', () => {
     expect(await find('scientific papers', {}, [original, other])).toEqual([original.name])
   })
 
+  it('are folded when shortened', async () => {
+    const text = 'Finds scientific papers and preprints by topic, author, journal'
+    const whole = sampleListing('mcp__alpha__find_papers', `${text} and year of publication.`, 'alpha')
+    const shorter = sampleListing('mcp__beta__find_papers', `${text} and publication.`, 'beta')
+    expect(await find('scientific papers', {}, [whole, shorter])).toEqual([whole.name])
+  })
+
   it('do not include tools that describe another thing in the same words', async () => {
     const tools = ['issue', 'event', 'song'].map((thing) =>
       sampleListing(
@@ -469,6 +476,7 @@ describe('clones of another source', () => {
       inputSchema: schema,
     })
     expect(await find('scientific papers', {}, [original, sibling])).toHaveLength(2)
+    expect(await find('scientific papers', {}, [original, { ...sibling, trust: 1 }])).toHaveLength(2)
     const similar = sampleListing('mcp__beta__find_patents', 'Finds patents by holder and country', 'beta')
     expect(await find('finds', {}, [original, similar])).toHaveLength(2)
   })
