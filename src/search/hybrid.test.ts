@@ -143,6 +143,27 @@ describe('hybrid', () => {
     expect((await first('schicke eine Nachricht'))?.listing.ownName).toBe('send_email')
   })
 
+  it('takes adding numbers for a sum, and asking what is known for memory, in several languages', async () => {
+    const index = hybrid({ embedder }).open()
+    index.update('graph', [
+      sampleListing('mcp__graph__add_observations', 'Add new observations to existing entities', 'graph'),
+      sampleListing('mcp__graph__read_graph', 'Read the entire knowledge graph', 'graph'),
+      sampleListing('mcp__graph__delete_relations', 'Delete multiple relations', 'graph'),
+    ])
+    index.update('files', [
+      sampleListing('mcp__files__read_text_file', 'Read the complete contents of a file as text', 'files'),
+    ])
+    index.update('maths', [
+      sampleListing('mcp__maths__get-sum', 'Returns the sum of two numbers', 'maths'),
+      sampleListing('mcp__maths__echo', 'Echoes back the input string', 'maths'),
+    ])
+    const first = async (query: string) => (await rank(index, query)).matches[0]?.listing.ownName
+    for (const query of ['add numbers', 'what is 3 plus 4', 'zwei Zahlen addieren', '两个数相加'])
+      expect(await first(query), query).toBe('get-sum')
+    expect(await first('what do you know about me')).toBe('read_graph')
+    expect(await first('add 3 observations')).toBe('add_observations')
+  })
+
   it('lifts what memory knows, also what no ranking put forward, and only what is accepted', async () => {
     const memory = { lifts: () => [{ id: 'mcp__photos__resize_image', lift: 0.9 }] }
     const query = parseQuery('create pull request')

@@ -1,6 +1,6 @@
 import { wordsOf } from '../lexical/text-words.ts'
 
-/** Phrases that people use for what tools call by another name, and the tool words that they mean. */
+/** Phrases that people use for what tools call by another name, and the tool words that they mean; `#` is any number. */
 const PHRASES: Readonly<Record<string, string>> = {
   // Looking things up
   google: 'search web',
@@ -30,15 +30,15 @@ const PHRASES: Readonly<Record<string, string>> = {
   // Remembering
   remember: 'create memory add observation',
   'what i know about': 'create memory add observation',
-  'do i know about': 'search memory read',
+  'do i know about': 'search memory read knowledge',
   'keep in mind': 'create memory add observation',
   'note that': 'create memory add note',
   'note down': 'create note add',
   'write down': 'create note write',
   'jot down': 'create note',
-  'do you know about': 'search memory read',
-  'do you remember': 'search memory read',
-  'you know about me': 'read memory search',
+  'do you know about': 'search memory read knowledge',
+  'do you remember': 'search memory read knowledge',
+  'you know about me': 'read memory search knowledge',
   forget: 'delete memory',
   'remind me': 'create reminder add',
   // Making, changing, removing
@@ -98,6 +98,13 @@ const PHRASES: Readonly<Record<string, string>> = {
   'roll out': 'deploy release',
   'roll back': 'revert rollback',
   'run the numbers': 'calculate report',
+  'add numbers': 'sum calculate',
+  'add two numbers': 'sum calculate',
+  'add the numbers': 'sum calculate',
+  'add up': 'sum calculate',
+  'add # and #': 'sum calculate',
+  'add # to #': 'sum calculate',
+  '# plus #': 'sum add calculate',
   'pay back': 'refund create',
   'bill them': 'create invoice',
   'in english': 'translate',
@@ -138,8 +145,8 @@ export function everydayVerbs(text: string): readonly { readonly phrase: string;
   let next = 0
   for (let at = 0; at < words.length && verbs.size < MAX_VERBS; at = next) {
     next = at + 1
-    for (const phrase of BY_FIRST_WORD.get(words[at] as string) ?? []) {
-      if (!phrase.words.every((word, offset) => words[at + offset] === word)) continue
+    for (const phrase of BY_FIRST_WORD.get(firstOf(words[at] as string)) ?? []) {
+      if (!phrase.words.every((word, offset) => isWord(words[at + offset], word))) continue
       // Words within a phrase do not count as phrases: "do you remember" asks, "remember" tells.
       next = Math.max(next, at + phrase.words.length)
       for (const verb of phrase.verbs)
@@ -148,4 +155,15 @@ export function everydayVerbs(text: string): readonly { readonly phrase: string;
     }
   }
   return Array.from(verbs, ([verb, phrase]) => ({ phrase, verb }))
+}
+
+const NUMBER = /^\d+$/
+
+/** Numbers are listed under `#`. */
+function firstOf(word: string): string {
+  return NUMBER.test(word) ? '#' : word
+}
+
+function isWord(written: string | undefined, word: string): boolean {
+  return word === '#' ? written !== undefined && NUMBER.test(written) : written === word
 }

@@ -32,7 +32,8 @@ const DICTIONARY: Readonly<Record<string, string>> = {
   book: 'reserva réserv buch reserve заброн 预订 预定 बुक احجز 予約',
   buy: 'compra achet kauf compre купи 买 购买 खरीद اشتر 買',
   pay: 'paga payer zahl bezahl pague оплат заплат 支付 付款 भुगतान ادفع 支払',
-  add: 'añad agreg ajout hinzufüg füg adicion acrescent добав 添加 加 जोड़ أضف 追加',
+  add: 'añad agreg ajout hinzufüg füg addier adicion acrescent добав 添加 加 जोड़ أضف 追加',
+  sum: 'addier summ sumar suma additionn somme somar soma сумм сложи 求和 相加 总和 योग مجموع اجمع 合計 足し',
   share: 'compart partag teil compartilh подел 分享 साझा شارك 共有',
   reply: 'respond répond antwort responda ответ 回复 जवाब رد 返信',
   schedule: 'program planifi plan agende заплан 安排 计划 कार्यक्रम جدول 予定',
@@ -121,8 +122,11 @@ export function isForeignFunctionWord(word: string): boolean {
   return FUNCTION_WORDS.has(word.toLowerCase())
 }
 
-/** Whether a request is probably not in English: by its letters, or by its short words. */
-export function soundsForeign(words: readonly string[]): boolean {
+/**
+ * Whether a request is probably not in English: by its letters, by its short words, or because the list has most of its
+ * words and no tool contains them.
+ */
+export function soundsForeign(words: readonly string[], isUnknown: (word: string) => boolean): boolean {
   if (words.some((word) => /[^\p{ASCII}\p{P}\p{S}\p{Extended_Pictographic}]/u.test(word))) return true
   let foreign = 0
   let english = 0
@@ -130,7 +134,10 @@ export function soundsForeign(words: readonly string[]): boolean {
     if (FUNCTION_WORDS.has(word.toLowerCase())) foreign++
     if (ENGLISH_WORDS.has(word.toLowerCase())) english++
   }
-  return foreign > english || (words.length <= 2 && english === 0)
+  if (foreign > english || (words.length <= 2 && english === 0)) return true
+  if (english > 0) return false
+  const known = words.filter((word) => isUnknown(word) && translated(word).length > 0)
+  return known.length > words.length / 2
 }
 
 /** A stem with fewer letters only matches a whole word. Scripts without spaces need fewer. */
@@ -162,10 +169,13 @@ export function translated(word: string): readonly string[] {
   const entries = IS_UNSPACED.test(text) ? UNSPACED : SPACED
   const meanings = new Map<string, number>()
   let rest = text
+  let last = { stem: '', at: -1 }
   for (const { stem, english } of entries) {
     if (meanings.size === MAX_MEANINGS) break
-    const at = placeOf(stem, rest, text)
+    // A stem may have several meanings: `Zahlen` are numbers, and to pay.
+    const at = stem === last.stem ? last.at : placeOf(stem, rest, text)
     if (at < 0) continue
+    last = { stem, at }
     if (!meanings.has(english)) meanings.set(english, at)
     // What matched is used up; the place of the rest stays the same.
     rest = rest.slice(0, at) + ' '.repeat(stem.length) + rest.slice(at + stem.length)

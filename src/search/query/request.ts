@@ -39,7 +39,7 @@ export interface RequestPart {
 export function readRequest(query: Query, holders: (word: string) => number): Request {
   const values = valueWords(query.text)
   const text = query.words.join(' ').slice(0, MAX_CHARACTERS)
-  const isForeign = soundsForeign(query.words)
+  const isForeign = soundsForeign(query.words, (word) => wordsOf(word).every((one) => holders(one) === 0))
   const weigh = (words: readonly string[]) =>
     words.flatMap((word) => weighWord(word, values, holders, isForeign))
   const words = weigh(query.words)
