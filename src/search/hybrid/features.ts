@@ -5,6 +5,7 @@ import type { WordMatch, WordScan } from '../lexical/scoreboard.ts'
 import { STOP_WORDS } from '../lexical/text-words.ts'
 import type { Request } from '../query/request.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
+import { Centre } from './centre.ts'
 import { type Features, fitOf } from './ranker.ts'
 
 /** Parameters that count: more of them say nothing, and a server could add any number. */
@@ -70,6 +71,7 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
   })
   const best = Math.max(LEAST_UNIT, ...rows.map(({ similarity }) => similarity))
   const plainBest = Math.max(LEAST_UNIT, ...rows.map(({ plainSimilarity }) => plainSimilarity))
+  const meanings = found.parts.length === 0 ? centredMeanings(rows, found.vectors, vectors) : undefined
   const parts = found.parts.map((part) => new PartPlaces(part, [...numbers.keys()], vectors))
   const drafts = rows.map(({ listing, number, similarity, plainSimilarity }, row): Candidate => {
     // If nothing is similar in meaning, the words are all there is.
@@ -78,7 +80,7 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
     const score = scan.score(number)
     const words = (agreement * score) / topScore
     let partWords = parts.length === 0 ? words : 0
-    let partMeaning = parts.length === 0 ? (similarity + plainSimilarity) / 2 : 0
+    let partMeaning = meanings?.part[row] ?? 0
     let partPlace = 0
     let part: string | undefined
     let partFit = 0
@@ -96,7 +98,7 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
       coverage: agreement * scan.coverage(number),
       longWords: words * length,
       partWords,
-      plainMeaning: plainSimilarity / plainBest,
+      plainMeaning: meanings?.plain[row] ?? plainSimilarity / plainBest,
       partMeaning,
       partPlace,
       parameters: parametersOf(listing),
@@ -105,6 +107,41 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
     return { listing, number, similarity, hasWords: score > 0 || partWords > 0, part, features }
   })
   return withServers(drafts)
+}
+
+/** What one of the indexes knows about a candidate's meaning. */
+interface Nearness {
+  readonly listing: Listing
+  readonly similarity: number
+  readonly plainSimilarity: number
+}
+
+/** The meaning of a request for one thing, as its features have it, by row. */
+function centredMeanings(
+  rows: readonly Nearness[],
+  { whole, plain }: RequestVectors,
+  vectors: ListingVectors,
+): { readonly part: readonly number[]; readonly plain: readonly number[] } {
+  const centre = new Centre(vectors)
+  const listings = rows.map(({ listing }) => listing)
+  const wholes = centre.cosines(
+    whole,
+    listings,
+    rows.map(({ similarity }) => similarity),
+  )
+  const plains =
+    plain === whole
+      ? wholes
+      : centre.cosines(
+          plain,
+          listings,
+          rows.map(({ plainSimilarity }) => plainSimilarity),
+        )
+  const unit = Math.max(LEAST_UNIT, ...plains)
+  return {
+    part: wholes.map((cosine, row) => Math.max(0, (cosine + (plains[row] ?? 0)) / 2)),
+    plain: plains.map((cosine) => cosine / unit),
+  }
 }
 
 /** How much meaning and words count for the order of the listings within one part. */

@@ -94,6 +94,11 @@ export class ListingVectors {
     return number === undefined ? 0 : this.#vectors.similarity(vector, number)
   }
 
+  /** How many listings have a vector, and the mean of these vectors. */
+  get centre(): { readonly count: number; readonly mean: Float32Array } {
+    return { count: this.#vectors.count, mean: this.#vectors.mean }
+  }
+
   /** The vectors of these listings and the keys of their texts; undefined if some are still missing. */
   pack(listings: readonly Listing[]): (SavedVectors & { readonly keys: Float64Array }) | undefined {
     if (this.#waiting.length > 0 || this.#running !== undefined) return undefined

@@ -57,6 +57,24 @@ describe('a vector index', () => {
     expect(asked.length).toBeLessThan(SIZE / 2)
   })
 
+  it('knows the mean of its vectors, whatever was set again, removed, restored or adopted', () => {
+    const index = new VectorIndex(SIZE)
+    index.set(0, unit(1))
+    index.set(1, unit(2))
+    index.set(1, unit(3))
+    index.set(5, unit(4))
+    const stored = index.get(5)
+    index.delete(5)
+    expect([index.count, ...near(index.mean, [1, 2, 3, 4])]).toEqual([2, 0.5, 0, 0.5, 0])
+    if (stored !== undefined) index.restore(7, stored)
+    expect([index.count, ...near(index.mean, [1, 3, 4])]).toEqual([3, 0.33, 0.33, 0.33])
+    const other = new VectorIndex(SIZE)
+    other.adopt(index.pack([0, 1, 7]))
+    expect([other.count, ...near(other.mean, [1, 3, 4])]).toEqual([3, 0.33, 0.33, 0.33])
+    for (const number of [0, 1, 2]) other.delete(number)
+    expect([other.count, ...near(other.mean, [1, 3, 4])]).toEqual([0, 0, 0, 0])
+  })
+
   it('returns vectors as they were stored', () => {
     fc.assert(
       fc.property(vector, vector, (a, b) => {
@@ -119,4 +137,9 @@ function nearest(
   accepts?: (number: number) => boolean,
 ): number[] {
   return index.nearest([{ vector, count }], accepts)[0] ?? []
+}
+
+/** Some coordinates of a vector, to two digits. */
+function near(values: Float32Array, coordinates: readonly number[]): number[] {
+  return coordinates.map((at) => Math.round(100 * (values[at] ?? 0)) / 100 + 0)
 }

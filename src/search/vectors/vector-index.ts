@@ -28,6 +28,9 @@ export class VectorIndex {
   /** By number: the scale of a byte; 0 if there is no vector. */
   #scales: Float32Array
   #end = 0
+  /** Of all vectors, for their mean. */
+  readonly #sum: Float64Array
+  #count = 0
 
   constructor(dimensions: number) {
     this.dimensions = dimensions
@@ -35,6 +38,18 @@ export class VectorIndex {
     this.#table = new SketchTable(this.#sketcher.words)
     this.#values = new Int8Array(0)
     this.#scales = new Float32Array(0)
+    this.#sum = new Float64Array(dimensions)
+  }
+
+  /** How many numbers have a vector. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** The mean of all vectors. */
+  get mean(): Float32Array {
+    const count = Math.max(1, this.#count)
+    return Float32Array.from(this.#sum, (sum) => sum / count)
   }
 
   /** Size in bytes, for memory accounting. */
@@ -50,7 +65,7 @@ export class VectorIndex {
       this.delete(number)
       return
     }
-    this.#reserve(number)
+    this.#clear(number)
     const values = this.#values
     const scale = largest / STEPS
     const start = number * this.dimensions
@@ -60,7 +75,7 @@ export class VectorIndex {
 
   /** Sets the vector of a number as returned by `get`. */
   restore(number: number, { values, scale }: { readonly values: Int8Array; readonly scale: number }): void {
-    this.#reserve(number)
+    this.#clear(number)
     this.#values.set(values, number * this.dimensions)
     // A vector's signs do not depend on its scale.
     this.#place(number, values, scale)
@@ -68,6 +83,7 @@ export class VectorIndex {
 
   delete(number: number): void {
     if (number >= this.#end) return
+    this.#weigh(number, -1)
     this.#scales[number] = 0
     while (this.#end > 0 && this.#scales[this.#end - 1] === 0) this.#end--
   }
@@ -106,6 +122,7 @@ export class VectorIndex {
     this.#table.reserve(scales.length)
     this.#table.sketches.set(sketches)
     this.#end = scales.length
+    for (let number = 0; number < this.#end; number++) this.#weigh(number, 1)
   }
 
   /** The similarity of a vector to that of a number; 0 if it has none. */
@@ -146,6 +163,25 @@ export class VectorIndex {
     this.#sketcher.sketch(vector, this.#table.sketches, number * this.#sketcher.words)
     this.#scales[number] = scale
     this.#end = Math.max(this.#end, number + 1)
+    this.#weigh(number, 1)
+  }
+
+  /** Makes room for a number, and removes the vector that it has. */
+  #clear(number: number): void {
+    this.#reserve(number)
+    this.#weigh(number, -1)
+    this.#scales[number] = 0
+  }
+
+  /** Adds the vector of a number to the mean, or removes it. */
+  #weigh(number: number, sign: 1 | -1): void {
+    const scale = this.#scales[number] ?? 0
+    if (scale === 0) return
+    this.#count += sign
+    const sum = this.#sum
+    const start = number * this.dimensions
+    for (let at = 0; at < sum.length; at++)
+      sum[at] = (sum[at] as number) + sign * scale * (this.#values[start + at] as number)
   }
 
   #reserve(number: number): void {

@@ -1,0 +1,52 @@
+import type { Listing } from '../../tool.ts'
+import type { ListingVectors } from '../vectors/listing-vectors.ts'
+
+/** The sizes of a catalogue between which it becomes a large one. */
+const SMALL_CATALOGUE = 500
+const LARGE_CATALOGUE = 5_000
+
+/**
+ * Cosines as seen from the middle of a large catalogue. What most of its tools have in common (they get, list and create
+ * things) says little about any of them, so the mean of their vectors is taken off all vectors: in full from 5,000 tools
+ * on, and not at all up to 500, whose mean would be chance.
+ */
+export class Centre {
+  readonly #vectors: ListingVectors
+  readonly #mean: Float32Array
+  /** How much of the mean is taken off, 0 to 1. */
+  readonly #share: number
+  readonly #square: number
+
+  constructor(vectors: ListingVectors) {
+    this.#vectors = vectors
+    const { count, mean } = vectors.centre
+    this.#mean = mean
+    this.#share = largenessOf(count)
+    this.#square = this.#share ** 2 * product(mean, mean)
+  }
+
+  /** The cosines of a vector to these listings, given those that are not seen from the middle. */
+  cosines(vector: Float32Array, listings: readonly Listing[], similarities: readonly number[]): number[] {
+    if (this.#share === 0) return [...similarities]
+    const own = this.#share * product(vector, this.#mean)
+    const ownSquare = 1 - 2 * own + this.#square
+    return listings.map((listing, at) => {
+      const other = this.#share * this.#vectors.similarity(this.#mean, listing)
+      const square = ownSquare * (1 - 2 * other + this.#square)
+      const shared = (similarities[at] ?? 0) - own - other + this.#square
+      return square > 0 ? shared / Math.sqrt(square) : 0
+    })
+  }
+}
+
+/** 0 for a small catalogue, 1 for a large one, on a logarithmic scale between. */
+function largenessOf(count: number): number {
+  const place = Math.log(Math.max(1, count) / SMALL_CATALOGUE) / Math.log(LARGE_CATALOGUE / SMALL_CATALOGUE)
+  return Math.min(1, Math.max(0, place))
+}
+
+function product(a: Float32Array, b: Float32Array): number {
+  let sum = 0
+  for (let at = 0; at < a.length; at++) sum += (a[at] as number) * (b[at] as number)
+  return sum
+}
