@@ -55,7 +55,7 @@ function cosines(
   vectors.update('others', others)
   vectors.update('own', listings)
   const similarities = listings.map((listing) => vectors.similarity(vector, listing))
-  return isCentred ? new Centre(vectors).cosines(vector, listings, similarities) : similarities
+  return isCentred ? [...new Centre(vectors, listings).cosines(vector, similarities)] : similarities
 }
 
 function turned(degrees: number): Float32Array {

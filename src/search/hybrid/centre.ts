@@ -6,35 +6,36 @@ const SMALL_CATALOGUE = 500
 const LARGE_CATALOGUE = 5_000
 
 /**
- * Cosines as seen from the middle of a large catalogue. What most of its tools have in common (they get, list and create
- * things) says little about any of them, so the mean of their vectors is taken off all vectors: in full from 5,000 tools
- * on, and not at all up to 500, whose mean would be chance.
+ * Cosines to some listings as seen from the middle of a large catalogue. What most of its tools have in common (they get,
+ * list and create things) says little about any of them, so the mean of their vectors is taken off all vectors: in full
+ * from 5,000 tools on, and not at all up to 500, whose mean would be chance.
  */
 export class Centre {
-  readonly #vectors: ListingVectors
   readonly #mean: Float32Array
   /** How much of the mean is taken off, 0 to 1. */
   readonly #share: number
   readonly #square: number
+  /** By listing: how much of it is the mean. */
+  readonly #parts: readonly number[]
 
-  constructor(vectors: ListingVectors) {
-    this.#vectors = vectors
+  constructor(vectors: ListingVectors, listings: readonly Listing[]) {
     const { count, mean } = vectors.centre
     this.#mean = mean
     this.#share = largenessOf(count)
     this.#square = this.#share ** 2 * product(mean, mean)
+    this.#parts =
+      this.#share === 0 ? [] : listings.map((listing) => this.#share * vectors.similarity(mean, listing))
   }
 
-  /** The cosines of a vector to these listings, given those that are not seen from the middle. */
-  cosines(vector: Float32Array, listings: readonly Listing[], similarities: readonly number[]): number[] {
-    if (this.#share === 0) return [...similarities]
+  /** The cosines of a vector to the listings, given those that are not seen from the middle. */
+  cosines(vector: Float32Array, similarities: readonly number[]): readonly number[] {
+    if (this.#share === 0) return similarities
     const own = this.#share * product(vector, this.#mean)
     const ownSquare = 1 - 2 * own + this.#square
-    return listings.map((listing, at) => {
-      const other = this.#share * this.#vectors.similarity(this.#mean, listing)
-      const square = ownSquare * (1 - 2 * other + this.#square)
-      const shared = (similarities[at] ?? 0) - own - other + this.#square
-      return square > 0 ? shared / Math.sqrt(square) : 0
+    return similarities.map((similarity, at) => {
+      const part = this.#parts[at] ?? 0
+      const square = ownSquare * (1 - 2 * part + this.#square)
+      return square > 0 ? (similarity - own - part + this.#square) / Math.sqrt(square) : 0
     })
   }
 }

@@ -109,7 +109,7 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
   return withServers(drafts)
 }
 
-/** What one of the indexes knows about a candidate's meaning. */
+/** How similar a candidate is to a request. */
 interface Nearness {
   readonly listing: Listing
   readonly similarity: number
@@ -122,21 +122,14 @@ function centredMeanings(
   { whole, plain }: RequestVectors,
   vectors: ListingVectors,
 ): { readonly part: readonly number[]; readonly plain: readonly number[] } {
-  const centre = new Centre(vectors)
-  const listings = rows.map(({ listing }) => listing)
-  const wholes = centre.cosines(
-    whole,
-    listings,
-    rows.map(({ similarity }) => similarity),
+  const centre = new Centre(
+    vectors,
+    rows.map(({ listing }) => listing),
   )
-  const plains =
-    plain === whole
-      ? wholes
-      : centre.cosines(
-          plain,
-          listings,
-          rows.map(({ plainSimilarity }) => plainSimilarity),
-        )
+  const similarities = rows.map(({ similarity }) => similarity)
+  const wholes = centre.cosines(whole, similarities)
+  const plainSimilarities = rows.map(({ plainSimilarity }) => plainSimilarity)
+  const plains = plain === whole ? wholes : centre.cosines(plain, plainSimilarities)
   const unit = Math.max(LEAST_UNIT, ...plains)
   return {
     part: wholes.map((cosine, row) => Math.max(0, (cosine + (plains[row] ?? 0)) / 2)),

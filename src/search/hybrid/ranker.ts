@@ -9,9 +9,12 @@ export interface Features {
   readonly longWords: number
   /** Score by words relative to the best, for the part of the request that it matches best. */
   readonly partWords: number
-  /** Cosine to the request without its values, relative to the best. */
+  /** Cosine to the request without its values, relative to the best; seen from the centre in a request for one thing. */
   readonly plainMeaning: number
-  /** Cosine to the part of the request that it matches best; in a request for one thing, the mean of those with and without values. */
+  /**
+   * Cosine to the part of the request that it matches best; in a request for one thing, the mean of those with and without
+   * values, seen from the centre of the catalogue (centre.ts).
+   */
   readonly partMeaning: number
   /**
    * One divided by its place among the matches of the part of the request where it comes first: of several things asked
@@ -29,14 +32,14 @@ export interface Features {
  * candidates; one unit of it multiplies the odds of a candidate against the others by e.
  */
 export const WEIGHTS: Features = {
-  coverage: 4.49,
-  longWords: 1.17,
-  partWords: 0.73,
-  plainMeaning: 1.9,
-  partMeaning: 4.13,
-  partPlace: 0.7,
-  parameters: 0.68,
-  server: 0.47,
+  coverage: 4.54,
+  longWords: 1.09,
+  partWords: 0.2,
+  plainMeaning: 2.26,
+  partMeaning: 3.71,
+  partPlace: 1.03,
+  parameters: 0.49,
+  server: 0.61,
 }
 
 const NAMES = Object.keys(WEIGHTS) as (keyof Features)[]
@@ -55,7 +58,7 @@ export function fitOf(features: Features): number {
  * Turns fits into probabilities, fitted by scripts/train/calibration.ts: how much a candidate stands out among the
  * others, and how certainly the first one is about the request at all.
  */
-const CALIBRATION = { share: 1.02, certainty: 0.6, constant: 0.11 }
+const CALIBRATION = { share: 0.97, certainty: 0.91, constant: -0.18 }
 
 /** Cosines: the best tool for a request is seldom below the first, and texts below the second have nothing in common. */
 const SURE_FROM = 0.6

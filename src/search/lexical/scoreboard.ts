@@ -176,6 +176,8 @@ export class WordScan {
     let leastScore = 0
     for (let at = 0; at < touchedCount; at++) {
       const number = touched[at] as number
+      // Covering the whole query would not be enough, so that what it covers need not be read.
+      if ((scores[number] as number) < leastScore) continue
       // As in `score`, for listings that are known to be touched.
       const about = (scores[number] as number) * (1 - COVERAGE + share * (covers[number] as number))
       if (about < leastScore) continue
