@@ -40,12 +40,13 @@ export function openCall(call: ToolCall, batch: Batch): OpenCall {
     name: toolName,
     ...calledAs(call, toolName),
   })
-  return { call, toolName, startedAt, target, ...opened }
+  const { isUse, step } = opened
+  return { call, toolName, startedAt, target, isUse, step }
 }
 
 /** The name the model used, where that is another one than the tool's. */
-export function calledAs(call: ToolCall, toolName: string): { calledAs?: string } {
-  return call.name === toolName ? {} : { calledAs: call.name }
+export function calledAs(call: ToolCall, toolName: string): { calledAs: string } | undefined {
+  return call.name === toolName ? undefined : { calledAs: call.name }
 }
 
 function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'step'> {

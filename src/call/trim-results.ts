@@ -142,11 +142,14 @@ export function fairShare(budgetChars: number, calls: number): number {
  * leave unused goes to those that need more. Limits of claims that are cut never sum to more than the budget.
  */
 export function shareBudget(budgetChars: number, claims: readonly Claim[]): number[] {
+  const needs = claims.map(needOf)
+  // Almost always everything fits.
+  if (needs.reduce((sum, need) => sum + need, 0) <= budgetChars) return needs
   const fixed = claims.reduce((sum, claim) => sum + (claim.isSelfLimiting ? claim.chars : 0), 0)
   let left = Math.max(0, budgetChars - fixed)
   const limits = claims.map((claim) => (claim.isSelfLimiting ? claim.chars : 0))
   const waiting = claims
-    .map((claim, index) => ({ index, need: Math.min(claim.chars, claim.maxChars ?? claim.chars) }))
+    .map((claim, index) => ({ index, need: needOf(claim) }))
     .filter(({ index }) => !claims[index]?.isSelfLimiting)
     .sort((a, b) => a.need - b.need || a.index - b.index)
   for (const [served, { index, need }] of waiting.entries()) {
@@ -160,4 +163,8 @@ export function shareBudget(budgetChars: number, claims: readonly Claim[]): numb
     left -= need
   }
   return limits
+}
+
+function needOf({ chars, maxChars, isSelfLimiting }: Claim): number {
+  return isSelfLimiting || maxChars === undefined ? chars : Math.min(chars, maxChars)
 }
