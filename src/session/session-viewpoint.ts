@@ -1,4 +1,5 @@
 import type { Entry } from '../registry/entry.ts'
+import { PermittedServers, type ServerDirectory } from '../registry/server-directory.ts'
 import type { View, Viewpoint } from '../registry/view.ts'
 import type { FirstRequest } from './first-request.ts'
 import type { SessionDialect } from './settings.ts'
@@ -63,6 +64,17 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     return isDeferred
       ? 'it was not shown in the first request of the conversation, whose bytes stay'
       : 'it was shown in the first request of the conversation, whose bytes stay'
+  }
+
+  /**
+   * The servers that `wait_for_servers` waits for; undefined where it is not shown. A session asks once: a meta-tool that
+   * turns up later would disturb the prompt cache of a running conversation.
+   */
+  awaitable(directory: ServerDirectory | undefined): ServerDirectory | undefined {
+    if (directory === undefined || this.current().deferred.size > 0) return undefined
+    const permitted = new PermittedServers(directory, this.policy)
+    const isDenied = permitted.statuses().length === 0 && directory.statuses().length > 0
+    return isDenied ? undefined : permitted
   }
 
   current(): View {

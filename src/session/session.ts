@@ -4,7 +4,6 @@ import { checkOptions } from '../check-options.ts'
 import type { EventBody, Listener } from '../events.ts'
 import type { ActivationReport } from '../meta-tools/search-session.ts'
 import { SearchLimit } from '../meta-tools/session-meta-tools.ts'
-import { PermittedServers, type ServerDirectory } from '../registry/server-directory.ts'
 import { SEARCH_RULES, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import type { CallResult, Listing, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
@@ -69,7 +68,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const checkout = new Checkout(activations, viewpoint, { ...place, store, allowlists, caps: settings })
     const searches = new SessionSearch(services, viewpoint, checkout, this)
     const searchLimit = parameters.searchLimit ?? new SearchLimit(settings.searchesPerMinute, now)
-    const servers = awaitableServers(finder.servers, viewpoint)
+    const servers = viewpoint.awaitable(finder.servers)
     this.#viewpoint = viewpoint
     this.#checkout = checkout
     this.#searches = searches
@@ -331,18 +330,4 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#underWay.add(tracked)
     return tracked
   }
-}
-
-/**
- * The servers that `wait_for_servers` waits for; undefined where it is not shown. Decided once: a meta-tool that turns up
- * later would disturb the prompt cache of a running conversation.
- */
-function awaitableServers(
-  directory: ServerDirectory | undefined,
-  viewpoint: SessionViewpoint,
-): ServerDirectory | undefined {
-  if (directory === undefined || viewpoint.current().deferred.size > 0) return undefined
-  const permitted = new PermittedServers(directory, viewpoint.policy)
-  const isDenied = permitted.statuses().length === 0 && directory.statuses().length > 0
-  return isDenied ? undefined : permitted
 }
