@@ -254,7 +254,7 @@ describe('commands over servers', () => {
       ['-c', 'mkdir gone; cd gone; rmdir ../gone; "$0" "$1" list', process.execPath, inject('commandLine')],
       { cwd: path(), encoding: 'utf8', env: environment() },
     )
-    expect(stderr).toMatch(/^error no config found.*\n$/)
+    expect(stderr).toBe('error the current folder no longer exists; change to another one\n')
     expect(status).toBe(2)
   })
 

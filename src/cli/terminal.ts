@@ -202,7 +202,7 @@ function withTimers(ms: number, fire: () => void): () => void {
 export function processTerminal(): Terminal {
   const { execPath: node } = process
   const env = withSavedVariables(process.env)
-  const cwd = workingDirectory(env)
+  const cwd = workingDirectory()
   return new Terminal({
     program: ownProgram({ script: process.argv[1], node, env, cwd }),
     input: process.stdin,
@@ -214,12 +214,13 @@ export function processTerminal(): Terminal {
   })
 }
 
-/** The working directory; its last known path when it has been deleted, so that a command can say what it does not find. */
-function workingDirectory({ PWD = '/' }: TerminalOptions['env']): string {
+/** Ends the process in a folder that has been deleted: config files and servers could not be found from there. */
+function workingDirectory(): string {
   try {
     return process.cwd()
   } catch {
-    return PWD
+    process.stderr.write(`${pc.red('error')} the current folder no longer exists; change to another one\n`)
+    return process.exit(2)
   }
 }
 
