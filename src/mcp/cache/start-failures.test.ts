@@ -32,6 +32,29 @@ describe('a server that failed to start', () => {
     expect(pauses).toEqual([10, 20, 40, 80, 160, 300, 300])
   })
 
+  it('rests longer after it did not answer in time: from five minutes to six hours', async () => {
+    let now = 0
+    const store = memoryStore()
+    const pauses: number[] = []
+    for (let round = 0; round < 9; round++) {
+      const failures = failuresIn(store, { now: () => now })
+      failures.note({ reason: 'it did not connect within 30000 ms', hasHung: true })
+      await failures.close()
+      const { retryAt = 0 } = (await failures.recall()) ?? {}
+      pauses.push((retryAt - now) / 60_000)
+      now = retryAt
+    }
+    expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 320, 360, 360])
+    const later = failuresIn(store, { now: () => now })
+    later.note({ reason: 'it had not connected after 6 s, when it was closed' })
+    await later.close()
+    expect(await later.recall()).toMatchObject({ retryAt: now + 6 * 60 * 60_000 })
+    later.clear()
+    later.note({ reason: 'no such thing' })
+    await later.close()
+    expect(await later.recall()).toMatchObject({ retryAt: now + 10_000 })
+  })
+
   it('counts once in a process, however often it is tried there, until it starts', async () => {
     const store = memoryStore()
     const countAfter = async (failures: StartFailures, ...reasons: readonly string[]) => {

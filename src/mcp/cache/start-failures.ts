@@ -17,6 +17,9 @@ export interface StartFailure {
 
 const FIRST_PAUSE_MS = 10_000
 const LONGEST_PAUSE_MS = 5 * 60_000
+/** To try a server that hangs costs every command seconds, so it rests longer than one that fails at once. */
+const FIRST_HANG_PAUSE_MS = 5 * 60_000
+const LONGEST_HANG_PAUSE_MS = 6 * 60 * 60_000
 /** A failure of yesterday says nothing about today. */
 const KEPT_MS = 24 * 60 * 60_000
 const LOAD_MS = 1_000
@@ -27,8 +30,8 @@ const MAX_REASON_CHARS = 1_000
 
 /**
  * Remembers in a store that a server failed to start, so that the next process does not wait for it again: for ten
- * seconds after the first failure, and twice as long after each further one, up to five minutes. All attempts of one
- * process until the server starts count as one failure. A program that was installed, replaced or removed since is
+ * seconds after the first failure, and twice as long after each further one, up to five minutes; from five minutes to six
+ * hours when it did not answer in time. All attempts of one process until the server starts count as one failure. A program that was installed, replaced or removed since is
  * tried at once. A store that fails is treated as an empty one.
  */
 export class StartFailures {
@@ -67,7 +70,7 @@ export class StartFailures {
   }
 
   /** Records a failed attempt, in the background. Only the first one since the last `clear()` raises the count. */
-  note({ reason, needs }: Pick<StartFailure, 'reason' | 'needs'>): void {
+  note({ reason, needs, hasHung = false }: NotedFailure): void {
     const failedAt = this.#now()
     const isRetry = this.#isCounted
     this.#isCounted = true
@@ -76,9 +79,12 @@ export class StartFailures {
       const change = (current: StoredValue | undefined): StoredValue => {
         const before = readFailure(current)?.failures ?? 0
         const failures = isRetry ? Math.max(before, 1) : before + 1
-        const retryAt = failedAt + Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
+        // Who waits for a shorter time than it was seen to hang learns nothing new.
+        const isHanging = hasHung || (isRecord(current) && current.hasHung === true)
+        const retryAt = failedAt + pauseMs(failures, isHanging)
         return {
           reason: reason.slice(0, MAX_REASON_CHARS),
+          hasHung: isHanging,
           failures,
           failedAt,
           retryAt,
@@ -114,6 +120,18 @@ export class StartFailures {
   #change(work: () => Promise<unknown>): void {
     this.#changing = this.#changing.then(() => within(SAVE_MS, work(), this.#schedule)).then(ignore, ignore)
   }
+}
+
+interface NotedFailure extends Pick<StartFailure, 'reason' | 'needs'> {
+  /** It did not answer for so long that it probably never will. */
+  readonly hasHung?: boolean
+}
+
+function pauseMs(failures: number, hasHung: boolean): number {
+  const [first, longest] = hasHung
+    ? [FIRST_HANG_PAUSE_MS, LONGEST_HANG_PAUSE_MS]
+    : [FIRST_PAUSE_MS, LONGEST_PAUSE_MS]
+  return Math.min(first * 2 ** (failures - 1), longest)
 }
 
 interface FailuresOptions {

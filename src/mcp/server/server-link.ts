@@ -174,6 +174,7 @@ export class ServerLink implements ConnectionKeeper {
     if (sinceMs >= SLOW_START_MS)
       this.#failures?.note({
         reason: `it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`,
+        hasHung: sinceMs >= HANGS_AFTER_MS,
       })
   }
 
@@ -265,7 +266,11 @@ export class ServerLink implements ConnectionKeeper {
     const tooLate = `it did not connect within ${this.#state.connectMs} ms; check what it is waiting for, or increase connect_timeout_ms`
     const reason = this.#state.presentable(isTooLate(error) ? tooLate : describeError(error))
     const problem = isSignInFailure(error) ? ({ reason, needs: 'sign-in' } as const) : { reason }
-    if (!this.isClosed) this.#failures?.note(problem)
+    if (!this.isClosed)
+      this.#failures?.note({
+        ...problem,
+        hasHung: isTooLate(error) && this.#state.connectMs >= HANGS_AFTER_MS,
+      })
     this.#failed(problem, { upMs: 0 })
     return reason
   }
@@ -318,6 +323,8 @@ export class ServerLink implements ConnectionKeeper {
 
 /** A start that takes this long is not waited for in the next process. */
 const SLOW_START_MS = 2_000
+/** A start that takes longer is probably none. */
+const HANGS_AFTER_MS = 10_000
 
 interface LiveConnection {
   readonly connection: Connection
