@@ -31,6 +31,7 @@ export class Access {
   /** Set where tokens are those of an OAuth issuer. */
   #oauth: OAuthResource | undefined
   readonly #now: () => number
+  #revision = 0
 
   constructor({
     hosts = LOOPBACK,
@@ -46,10 +47,16 @@ export class Access {
     this.#oauth = oauth && new OAuthResource(oauth, now)
   }
 
+  /** Counts the changes of who is accepted. */
+  get revision(): number {
+    return this.#revision
+  }
+
   /** Accepts these tokens from now on, and no others. Returns the principals that are no longer accepted. */
   replaceTokens(tokens: readonly GatewayToken[]): readonly Principal[] {
     const before = this.#known.map(({ principal }) => principal)
     this.#known = tokens.map(knownToken)
+    this.#revision++
     return before.filter((principal) => !this.stillAccepts(principal))
   }
 
@@ -61,6 +68,7 @@ export class Access {
   /** Checks tokens by these settings from now on. */
   replaceOAuth(oauth: GatewayOAuth): void {
     this.#oauth = new OAuthResource(oauth, this.#now)
+    this.#revision++
   }
 
   /** Whether a token that was accepted still is, for the same profile. Tokens of an OAuth issuer are, until they expire. */

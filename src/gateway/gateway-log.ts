@@ -19,6 +19,11 @@ export class GatewayLog {
     return this.#logger === undefined
   }
 
+  /** Notes a request. Nothing of it is a client's own words, so that nothing is masked. */
+  request(fields: Readonly<Record<string, string | number>>): void {
+    this.#try(() => this.#logger?.info(fields, 'request'))
+  }
+
   info(message: string, fields: Readonly<Record<string, unknown>>): void {
     this.#try(() => this.#logger?.info(masked(fields), message))
   }

@@ -205,7 +205,7 @@ class OpenGateway implements Gateway {
     const { metrics, log, now } = this.#services
     const route = routeOf(path)
     metrics.answered(route, status)
-    if (!log.isSilent) log.info('request', { method, route, status, ms: now() - startedAt })
+    if (!log.isSilent) log.request({ method, route, status, ms: now() - startedAt })
   }
 
   async #close(): Promise<void> {

@@ -28,6 +28,12 @@ interface KnownDoor {
   readonly opening: Promise<ModernDoor>
 }
 
+/** Who sent a request when it began to arrive, and which tokens were accepted then. */
+interface Arrived {
+  readonly client: ClientIdentity
+  readonly revision: number
+}
+
 const BODY_FAULTS = {
   'too-large': { status: 413, code: -32_000, message: 'the request is too large' },
   'too-many-keys': {
@@ -200,6 +206,7 @@ export class HttpGateway {
 
   async #serve(exchange: Exchange, client: ClientIdentity): Promise<void> {
     const { limits, load, schedule } = this.#services
+    const { revision } = this.#access
     if (this.#isDraining) return refuseStopping(exchange)
     if (exchange.method === 'GET') return this.#legacy.get(exchange, client)
     if (exchange.method === 'DELETE') return this.#legacy.delete(exchange, client)
@@ -218,17 +225,16 @@ export class HttpGateway {
     }
     // It took its time to arrive.
     if (this.#isDraining) return refuseStopping(exchange)
-    const posting = this.#post(exchange, body.value)
+    const posting = this.#post(exchange, body.value, { client, revision })
     this.#posts.add(posting)
     await posting.finally(() => this.#posts.delete(posting))
   }
 
-  /** Tokens and profiles may have changed since the request began to arrive, so that both are looked up again. */
-  async #post(exchange: Exchange, body: unknown): Promise<void> {
+  /** Tokens and profiles may have changed since the request began to arrive: then both are looked up again. */
+  async #post(exchange: Exchange, body: unknown, arrived: Arrived): Promise<void> {
     const isOlder = await isLegacy(exchange, body)
-    for (;;) {
-      const principal = await this.#identify(exchange)
-      const client = principal && this.#clientOf(exchange, principal)
+    for (let known: Arrived | undefined = arrived; ; known = undefined) {
+      const client = await this.#currentClient(exchange, known)
       if (!client) return
       // They can change here too, between two steps.
       if (!this.#access.stillAccepts(client.principal)) continue
@@ -236,6 +242,14 @@ export class HttpGateway {
       const door = await this.#modernDoor(client.principal, client.view)
       if (!door.isEnding) return door.post(exchange, body)
     }
+  }
+
+  /** The sender of a request: the one that is known, unless tokens or profiles changed since. */
+  async #currentClient(exchange: Exchange, known: Arrived | undefined): Promise<ClientIdentity | undefined> {
+    if (known && known.revision === this.#access.revision && this.#isCurrent(known.client))
+      return known.client
+    const principal = await this.#identify(exchange)
+    return principal && this.#clientOf(exchange, principal)
   }
 
   #modernDoor(principal: Principal, view: View): Promise<ModernDoor> {

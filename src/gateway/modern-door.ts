@@ -2,7 +2,6 @@ import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import { type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { watchListened } from './listened-resources.ts'
-import { methodsOf } from './methods.ts'
 import { ModernClient } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
 import { ParamHeaders } from './param-headers.ts'
@@ -74,7 +73,7 @@ export class ModernDoor {
       const id = isJson(body) ? body.id : null
       return refuseRpc(exchange, 400, { id, code: HEADER_MISMATCH, message: fault })
     }
-    const methods = methodsOf(this.#services.presentation.capabilities(this.#client.view, 'modern'), 'modern')
+    const methods = this.#services.presentation.methods(this.#client.view, 'modern')
     const request = readPlainRequest(exchange, body, methods)
     if (request)
       await this.#answer(exchange, { ...request, params: withTraceContext(request.params, exchange) })

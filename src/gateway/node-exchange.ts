@@ -48,6 +48,7 @@ export class NodeExchange implements Exchange {
   }
 
   query(name: string): string | undefined {
+    if (this.#search === '') return undefined
     return new URLSearchParams(this.#search).get(name) ?? undefined
   }
 

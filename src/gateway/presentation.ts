@@ -3,6 +3,7 @@ import { version } from '../../package.json'
 import type { Era, Json } from './client-line.ts'
 import type { GatewayOptions } from './gateway-options.ts'
 import { instructionsFor } from './instructions.ts'
+import { methodsOf } from './methods.ts'
 import { offersTasks } from './tasks.ts'
 import { TASKS_EXTENSION } from './upstream.ts'
 import type { View } from './view.ts'
@@ -20,6 +21,7 @@ const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']
 export class Presentation {
   readonly #options: GatewayOptions
   readonly #capabilities = new Map<View, Readonly<Record<Era, Json>>>()
+  readonly #methods = new WeakMap<Json, ReadonlySet<string>>()
   readonly #unsubscribe: () => void
 
   constructor(options: GatewayOptions) {
@@ -39,6 +41,16 @@ export class Presentation {
     const known = this.#capabilities.get(view) ?? this.#collect(view)
     this.#capabilities.set(view, known)
     return known[era]
+  }
+
+  /** The requests that clients of a view may send. */
+  methods(view: View, era: Era): ReadonlySet<string> {
+    const capabilities = this.capabilities(view, era)
+    const known = this.#methods.get(capabilities)
+    if (known) return known
+    const methods = methodsOf(capabilities, era)
+    this.#methods.set(capabilities, methods)
+    return methods
   }
 
   /** How the gateway presents itself to clients of a view that see this surface. */
@@ -67,6 +79,7 @@ export class Presentation {
       hasTasks ||= info?.era === 'modern' && offersTasks(info.capabilities)
       for (const capability of OPTIONAL) if (!info || info.capabilities[capability]) offered.add(capability)
     }
+    // Two objects: methods are remembered by them.
     const legacy = {
       tools: { listChanged: true },
       ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),
@@ -74,6 +87,6 @@ export class Presentation {
       ...(offered.has('completions') ? { completions: {} } : {}),
       ...(offered.has('logging') ? { logging: {} } : {}),
     }
-    return { legacy, modern: hasTasks ? { ...legacy, extensions: { [TASKS_EXTENSION]: {} } } : legacy }
+    return { legacy, modern: { ...legacy, ...(hasTasks ? { extensions: { [TASKS_EXTENSION]: {} } } : {}) } }
   }
 }
