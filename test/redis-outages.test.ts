@@ -135,6 +135,21 @@ describe.skipIf(inject('redisUrl') === undefined)('a gateway whose Redis', () =>
     },
   )
 
+  it('goes away while no client does anything is degraded until it is back', async () => {
+    const redis = await startRedis()
+    await redis.start()
+    const gateway = await openReplica(redis)
+    // It has read what it reads at its start, and waits for announcements.
+    await vi.waitUntil(async () => (await redis.command('KEYS', '*')).includes('gateway:state-key'))
+    await vi.waitUntil(async () => (await redis.command('CLIENT', 'LIST')).includes('cmd=xread'))
+    expect(await readiness(gateway)).toBe('ok')
+    await redis.kill()
+    await becomes(gateway, 'degraded')
+    await expectDegraded(gateway)
+    await redis.start()
+    await becomes(gateway, 'ok')
+  })
+
   it('answers too late loses no answer, and gets what changed when it is fast again', async () => {
     const redis = await startRedis()
     await redis.start()

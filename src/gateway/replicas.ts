@@ -36,11 +36,11 @@ export class Replicas {
     const { announcements, schedule } = link
     this.#work = work
     this.#voice = new ReplicaVoice(link)
-    this.#rollCall = new RollCall(this.#voice, announcements, schedule)
+    this.#rollCall = new RollCall(this.#voice, announcements, schedule, () => tryStore(link))
     this.#remoteCalls = new RemoteCalls(link, { voice: this.#voice, rollCall: this.#rollCall }, work)
     this.#catchUp = new CatchUp(this.id, () => work.missed(), schedule)
     this.#unsubscribe = announcements.subscribe({
-      announced: (announcement) => void this.#hear(announcement),
+      announced: (announcement) => void this.#hear(announcement).catch((error) => link.warn(String(error))),
       missed: () => this.#catchUp.begin(),
     })
     void this.#rollCall.begin()
@@ -109,4 +109,12 @@ export class Replicas {
     if (topic === 'reloaded') this.#work.reloaded()
     await this.#remoteCalls.hear(topic, message)
   }
+}
+
+const PROBE_KEY = 'health:probe'
+const PROBE_TTL_MS = 60_000
+
+/** Announcements fail, so the store may too: it is tried, since its health must be known where no client needs it as well. */
+function tryStore({ store }: ReplicaLink): void {
+  void store?.set(PROBE_KEY, true, { ttlMs: PROBE_TTL_MS }).catch(() => {})
 }

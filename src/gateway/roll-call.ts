@@ -37,6 +37,7 @@ export class RollCall {
   readonly #voice: Pick<ReplicaVoice, 'id' | 'say'>
   readonly #presence: Pick<Announcements, 'noteAlive' | 'alive'>
   readonly #schedule: Schedule
+  readonly #onFailure: () => void
   /** Replicas that missed a deadline, and have said nothing since. */
   readonly #overdue = new Set<string>()
   /** The latest replicas that said they leave. */
@@ -56,10 +57,13 @@ export class RollCall {
     voice: Pick<ReplicaVoice, 'id' | 'say'>,
     presence: Pick<Announcements, 'noteAlive' | 'alive'>,
     schedule: Schedule,
+    /** Called when this replica could not be noted as alive. */
+    onFailure: () => void = () => {},
   ) {
     this.#voice = voice
     this.#presence = presence
     this.#schedule = schedule
+    this.#onFailure = onFailure
   }
 
   /** Notes that this replica is alive, now and from time to time. */
@@ -129,6 +133,7 @@ export class RollCall {
       if (!wasNoted) this.#arrive()
     } catch {
       // Whoever cannot be reached is not waited for.
+      this.#onFailure()
     }
     if (!this.#isClosed) this.#stopNoting = this.#schedule(NOTE_MS, () => void this.begin())
   }

@@ -184,12 +184,11 @@ const VERSION_BYTES = 16
 const JSON_MARK = 'j'.charCodeAt(0)
 const BYTES_MARK = 'b'.charCodeAt(0)
 
-/**
- * Replaces a value if its version is still the expected one, and nobody else has the turn; returns 1. Otherwise returns
- * 0, and takes the turn if one is asked for and free.
- */
+/** What the script returns when it replaced the value, and when it did not but this process has the turn; otherwise 0. */
 const REPLACED = 1
 const MY_TURN = 2
+
+/** Replaces a value if its version is the expected one and nobody else has the turn. Otherwise takes the turn if asked to. */
 const REPLACE = script(`
 local turn = redis.call('GET', KEYS[2])
 if redis.call('GETRANGE', KEYS[1], 0, ${VERSION_BYTES - 1}) == ARGV[1] and (not turn or turn == ARGV[4]) then
