@@ -236,6 +236,28 @@ describe('what waits for a person', () => {
     const needs = servers.map((each: { server: string; needs?: string }) => [each.server, each.needs])
     expect(Object.fromEntries(needs)).toMatchObject({ a: undefined, keyless: 'config', new: 'approval' })
   })
+
+  it('is approved in a terminal: a program by its name, an address by its digest, since it may want a sign-in', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-inspector-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const path = join(folder, 'team.toml')
+    writeFileSync(
+      path,
+      '[server.near]\ncommand = "no-such-program"\n[server.far]\nurl = "http://127.0.0.1:9/mcp"\n',
+    )
+    await writeLockfile(join(folder, 'toolcrib.lock'), lockServers(new Map()))
+    const find = { path, cwd: folder, env: {} }
+    const opened = await openFromConfig({ ...find, store: false })
+    onTestFinished(() => opened.close())
+    await opened.servers.ready()
+    const { get } = open({ registry: opened.registry, servers: opened.servers, config: { opened, find } })
+    const { changes } = await (await get('/api/safety')).json()
+    const commands = changes.map((each: { server: string; command: string }) => [each.server, each.command])
+    expect(Object.fromEntries(commands)).toEqual({
+      near: expect.stringMatching(/ approve near /),
+      far: expect.stringMatching(/ approve far@[0-9a-f]{16} /),
+    })
+  })
 })
 
 /** More than the search takes itself: with a few tools, nothing is saved. */

@@ -41,8 +41,17 @@ async function withCommand(inspection: Inspection, change: NamedChange): Promise
   const commandLine = await inspection.commandLine(change.server)
   return {
     ...change,
-    command: commandLine.of('approve', change.server, ...(inspection.config?.lockOption ?? [])),
+    command: commandLine.of('approve', approvalOf(change), ...(inspection.config?.lockOption ?? [])),
   }
+}
+
+/**
+ * A server at an address may want a sign-in before it lists its tools, and it is started only once it is approved: so what
+ * is approved is its address, by digest. Its tools come after.
+ */
+function approvalOf(change: NamedChange): string {
+  const isRemote = 'fields' in change && change.fields.some(({ path }) => path === 'url')
+  return isRemote ? change.pattern : change.server
 }
 
 /** Approves the changes that a person has seen: each pattern is a `name@digest`. */

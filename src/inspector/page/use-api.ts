@@ -22,6 +22,8 @@ export function useChanged<Value>(value: Value, effect: (value: Value) => void):
 
 /** How often an answer is asked for again at most. */
 const PAUSE_MS = 600
+/** One that takes long is asked for again after this many times as long: ten thousand tools, while an agent is busy. */
+const PAUSE_TIMES = 8
 
 /** Asks a route, again when the input changes and shortly after events of these types. */
 export function useApi<Name extends RouteName>(
@@ -36,14 +38,17 @@ export function useApi<Name extends RouteName>(
   const [round, setRound] = useState(0)
   const key = `${name} ${JSON.stringify(input)}`
   const shown = useRef('')
+  const tookMs = useRef(0)
   const reload = () => setRound((before) => before + 1)
 
   useEffect(() => {
     const stopped = new AbortController()
+    const begun = performance.now()
     if (shown.current !== key) setState({ data: undefined, error: undefined })
     ask(name, input, stopped.signal).then(
       (data) => {
         shown.current = key
+        tookMs.current = performance.now() - begun
         setState({ data, error: undefined })
       },
       (error: Error) => {
@@ -58,10 +63,13 @@ export function useApi<Name extends RouteName>(
     const stop = onEvents((events) => {
       if (!events.some(({ type }) => after.includes(type))) return
       // Not put off by what follows: a busy registry never falls silent.
-      timer ||= window.setTimeout(() => {
-        timer = 0
-        reload()
-      }, PAUSE_MS)
+      timer ||= window.setTimeout(
+        () => {
+          timer = 0
+          reload()
+        },
+        Math.max(PAUSE_MS, PAUSE_TIMES * tookMs.current),
+      )
     })
     return () => {
       stop()
