@@ -19,7 +19,7 @@ const browser = await chromium.launch({
 })
 try {
   await play(browser)
-  await take(browser, { view: '', colours: 'light', height: 920, file: 'page-overview.png' })
+  await take(browser, { view: '', colours: 'light', height: 1000, file: 'page-overview.png' })
   const search = 'search/read the first lines of a file'
   await take(browser, { view: search, colours: 'dark', height: 760, file: 'page-search.png' })
 } finally {

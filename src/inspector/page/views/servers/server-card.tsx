@@ -57,7 +57,7 @@ export function ServerCard({
         {(data.needsSignIn || data.consent) && (
           <SignInToServer server={server} consent={data.consent} onChanged={onChanged} />
         )}
-        {(state !== 'failed' || tools > 0 || starts > 0) && (
+        {(state === 'ready' || tools > 0 || starts > 0) && (
           <div class="figures">
             <Fact
               value={whole(tools)}
