@@ -112,9 +112,13 @@ function Definition({ change }: { readonly change: Extract<NamedChange, { kind: 
   const { description, ...others } = change.definition
   return (
     <>
-      <div class="diff">
-        <VisibleText text={textOf(description)} />
-      </div>
+      {textOf(description) === '' ? (
+        <p class="small muted">It has no description.</p>
+      ) : (
+        <div class="diff">
+          <VisibleText text={textOf(description)} />
+        </div>
+      )}
       <details>
         <summary class="small muted">The whole definition</summary>
         <JsonTree value={others} />
