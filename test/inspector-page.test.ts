@@ -265,6 +265,26 @@ describe.skipIf(!browser)('the page', () => {
     expect(await guide.count()).toBe(0)
   })
 
+  it('offers the conversation while there is none, and shows it to its end', async () => {
+    const other = await browser?.newPage({ reducedMotion: 'reduce' })
+    if (!other) return
+    await other.addInitScript(() => localStorage.setItem('toolcrib-guide', 'done'))
+    let asked = 0
+    await other.route('**/api/overview*', async (route) => {
+      const data = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...data, sessions: asked++ } })
+    })
+    await other.goto(`${crib.origin}/#token=${crib.token}`)
+    await other.getByRole('button', { name: 'Play', exact: true }).click()
+    await other.getByText('That was a conversation of four questions.').waitFor({ timeout: 60_000 })
+    await other.getByText('Now look at its').waitFor()
+    expect(asked).toBeGreaterThan(1)
+    await other.reload()
+    await other.getByRole('heading', { name: 'One turn' }).waitFor()
+    expect(await other.getByText('A conversation to watch').count()).toBe(0)
+    await other.close()
+  })
+
   it('pins a tool in the config, after showing the change with secrets masked', async () => {
     await go('tools/mcp__files__read_text_file')
     await button('Pin').click()

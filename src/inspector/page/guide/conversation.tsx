@@ -12,6 +12,8 @@ const lines = signal<readonly PlayLine[]>([])
 const error = signal<string | undefined>(undefined)
 /** Whether it has played to its end. */
 export const hasPlayed = computed(() => lines.value.some(({ kind }) => kind === 'end'))
+/** Whether any of it has played. */
+export const hasBegun = computed(() => lines.value.length > 0)
 const isPlaying = signal(false)
 
 /** A short conversation with the bundled servers, for those who have no client connected yet. */
@@ -31,7 +33,7 @@ export function ConversationCard() {
 }
 
 export function PlayButton({ isPrimary = false }: { readonly isPrimary?: boolean }) {
-  const text = isPlaying.value ? 'Playing …' : lines.value.length > 0 ? 'Play again' : 'Play'
+  const text = isPlaying.value ? 'Playing …' : hasBegun.value ? 'Play again' : 'Play'
   return (
     <button
       type="button"
@@ -51,7 +53,7 @@ export function Conversation() {
   }, [lines.value])
   return (
     <>
-      {lines.value.length === 0 && (
+      {!hasBegun.value && (
         <p class="muted">
           Four scripted questions to your real servers, about fifteen seconds. They only read. The other views
           fill up meanwhile.

@@ -1,5 +1,5 @@
 import type { Output } from '../../../api/routes.ts'
-import { ConversationCard } from '../../guide/conversation.tsx'
+import { ConversationCard, hasBegun } from '../../guide/conversation.tsx'
 import { isGuideOpen } from '../../guide/guide.tsx'
 import { linkTo } from '../../router.ts'
 import { Card, Head } from '../../ui/card.tsx'
@@ -40,7 +40,9 @@ export function Overview() {
             <div class="columns wide-first aside-first">
               <div class="stack">
                 {data.tools > 0 && <TurnCost data={data} />}
-                {data.canPlay && !isGuideOpen() && data.total.turns === 0 && <ConversationCard />}
+                {data.canPlay && !isGuideOpen() && (data.sessions === 0 || hasBegun.value) && (
+                  <ConversationCard />
+                )}
                 {data.tools > 0 && <Activity data={data} />}
                 {data.clients.length > 0 && <ClientTable data={data} />}
               </div>
