@@ -174,7 +174,7 @@ describe.skipIf(!browser)('the page', () => {
     expect(await page.getByLabel('Filter tools').inputValue()).toBe('sample')
     expect(await page.getByLabel('Source', { exact: true }).inputValue()).toBe('samples')
     await expect.poll(() => list.evaluate((box) => box.scrollTop), PATIENCE).toBe(400)
-    expect(await list.locator('a .tool-name').allTextContents()).toEqual(names)
+    await expect.poll(() => list.locator('a .tool-name').allTextContents(), PATIENCE).toEqual(names)
     await page.getByLabel('Filter tools').fill('qwxzy sample')
     await button(/^Show all \d+$/).click()
     await list.waitFor()
