@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { EvalTool } from '../../src/cli/eval/load-case.ts'
 import { connectServers } from '../../src/mcp/index.ts'
@@ -33,7 +33,8 @@ export async function harvest(servers: readonly PublishedServer[], folder: strin
   // One at a time: two dozen servers starting at once would time out.
   for (const server of servers) {
     try {
-      tools.push(...(await askOnce(server, folder, registry)))
+      // A server runs in its own folder, where a relative path to its program would lead nowhere.
+      tools.push(...(await askOnce(server, resolve(folder), registry)))
     } catch (failure) {
       failures.push({ server: server.name, reason: reasonOf(failure) })
     }
