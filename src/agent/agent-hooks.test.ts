@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { HookedCall } from '../call/call-scope.ts'
 import { ToolRegistry } from '../tool-registry.ts'
-import { log, open, toldTo, tool } from './agent-fixture.ts'
+import { log, open, toldTo, tool } from './agent.fixture.ts'
 import { type AgentToolOptions, agentTool } from './agent-tool.ts'
 import { runAgent } from './run-agent.ts'
 import { scriptedModel } from './scripted-model.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { open } from './agent-fixture.ts'
+import { open } from './agent.fixture.ts'
 import { type AgentToolOptions, agentTool } from './agent-tool.ts'
 import { Ledger } from './ledger.ts'
 import { runAgent } from './run-agent.ts'

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { fakeTiming, open, tool } from './agent-fixture.ts'
+import { fakeTiming, open, tool } from './agent.fixture.ts'
 import { runAgent } from './run-agent.ts'
 import { scriptedModel } from './scripted-model.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ToolRegistry } from '../tool-registry.ts'
-import { fakeTiming, log, open, toldTo, tool } from './agent-fixture.ts'
+import { fakeTiming, log, open, toldTo, tool } from './agent.fixture.ts'
 import { runAgent } from './run-agent.ts'
 import { scriptedModel } from './scripted-model.ts'
 

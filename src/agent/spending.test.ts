@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ToolRegistry } from '../tool-registry.ts'
-import { fakeTiming, log, open, tool } from './agent-fixture.ts'
+import { fakeTiming, log, open, tool } from './agent.fixture.ts'
 import { type AgentToolOptions, agentTool } from './agent-tool.ts'
 import { Ledger } from './ledger.ts'
 import { runAgent } from './run-agent.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../tool.ts'
-import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.fixture.ts'
 import { memorySpill } from './spill.ts'
 import { shareBudget, trimText } from './trim-results.ts'
 

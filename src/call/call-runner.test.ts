@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Tool, ToolCall, ToolResult } from '../tool.ts'
 import type { CallHooks } from './call-scope.ts'
-import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.fixture.ts'
 
 const runner = () => fakeRunner()
 const context = { sessionId: 's' }

@@ -1,7 +1,15 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Tool } from '../tool.ts'
 import { IdenticalCalls, ResultCache } from './call-state.ts'
-import { callOf, entryOf, type FakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import {
+  callOf,
+  entryOf,
+  type FakeRunner,
+  fakeScope,
+  fakeTime,
+  fakeTool,
+  runOne,
+} from './fake-scope.fixture.ts'
 import { memorySpill } from './spill.ts'
 
 describe('the same call again and again', () => {

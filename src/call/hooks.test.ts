@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../tool.ts'
 import type { CallHooks, HookedCall } from './call-scope.ts'
-import { callOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.fixture.ts'
 
 const schema = { type: 'object', properties: { n: { type: 'number' } } }
 const tool = fakeTool({ inputSchema: schema })

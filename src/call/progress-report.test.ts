@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { CallProgress, ToolContext } from '../tool.ts'
-import { callOf, fakeRunner, fakeScope, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, fakeRunner, fakeScope, fakeTool, runOne } from './fake-scope.fixture.ts'
 
 describe('progress', () => {
   test('of every call of a batch reaches the host, with the call it is about', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { EventBody } from '../events.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import type { CallHooks } from './call-scope.ts'
-import { callOf, type FakeOverrides, fakeRunner, fakeScope, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, type FakeOverrides, fakeRunner, fakeScope, fakeTool, runOne } from './fake-scope.fixture.ts'
 
 const context = { sessionId: 's' }
 const done: ToolResult = { ok: true, value: 'done' }

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { type CapabilityBackends, CapabilityError, type StorageAccess } from '../capability.ts'
 import { localEntry } from '../registry/registrar.ts'
 import type { Tool, ToolContext, ToolResult } from '../tool.ts'
-import { callOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.ts'
+import { callOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.fixture.ts'
 
 const context = { sessionId: 's' }
 const done: ToolResult = { ok: true, value: 'done' }

@@ -8,7 +8,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { afterEach, describe, expect, test } from 'vitest'
-import { entryOf, fakeTool, runOne } from './fake-scope.ts'
+import { entryOf, fakeTool, runOne } from './fake-scope.fixture.ts'
 
 interface Recorded {
   name: string

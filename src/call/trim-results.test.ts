@@ -8,7 +8,7 @@ import {
   fakeScope,
   fakeTime,
   fakeTool,
-} from './fake-scope.ts'
+} from './fake-scope.fixture.ts'
 import type { Spill } from './spill.ts'
 
 /** A spill that keeps what it is given under h1, h2, … */

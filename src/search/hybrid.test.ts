@@ -6,7 +6,7 @@ import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing, searcherContract } from './searcher-contract.ts'
 import type { Embedder } from './vectors/embedder.ts'
-import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.ts'
+import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.fixture.ts'
 
 const embedder = staticEmbedder()
 

@@ -4,7 +4,7 @@ import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing, searcherContract } from './searcher-contract.ts'
 import { semantic } from './semantic.ts'
 import type { Embedder } from './vectors/embedder.ts'
-import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.ts'
+import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.fixture.ts'
 
 const embedder = fakeEmbedder([
   ['mail', 'letter', 'post'],

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { callOf, fakeRunner, fakeScope, fakeTool, runOne } from '../call/fake-scope.ts'
+import { callOf, fakeRunner, fakeScope, fakeTool, runOne } from '../call/fake-scope.fixture.ts'
 import { mapTexts } from './map-texts.ts'
 import { concealerOf } from './mask.ts'
 import { maskArguments } from './mask-arguments.ts'

@@ -154,6 +154,6 @@ function show(terminal: Terminal, outcome: Outcome, found: FoundConfig): void {
   }
   if (failed.some(({ kept }) => !kept))
     terminal.note(
-      'what is not in the lockfile is not started: mend it as "toolcrib doctor" says, then "toolcrib approve <server>"',
+      'what is not in the lockfile is not started: fix what "toolcrib doctor" reports, then run "toolcrib approve <server>"',
     )
 }

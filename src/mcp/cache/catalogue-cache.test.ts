@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { hybrid } from '../../search/hybrid.ts'
 import type { Embedder } from '../../search/vectors/embedder.ts'
-import { fakeEmbedder } from '../../search/vectors/fake-embedder.ts'
+import { fakeEmbedder } from '../../search/vectors/fake-embedder.fixture.ts'
 import { memoryStore } from '../../store/memory-store.ts'
 import type { JsonValue, Store } from '../../store/store.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
