@@ -100,7 +100,7 @@ describe('toolcrib serve', () => {
     await promisify(exec)(`${addCommand} broken -- no-such-program`, { env: environment(), cwd: tmpdir() })
     await toolcrib('add', 'loud', '--', process.execPath, path('stderr.mjs'))
     await vi.waitUntil(() => printed.includes('no-such-program'), { timeout: 30_000 })
-    expect(printed).toMatch(/^✗ broken command "no-such-program" not found; install no-such-program, or/m)
+    expect(printed).toMatch(/^✗ broken: command "no-such-program" not found; install no-such-program, or/m)
     await vi.waitUntil(async () => (await toolcrib('logs', 'loud')).stdout.includes('stderr'), {
       timeout: 30_000,
       interval: 500,
