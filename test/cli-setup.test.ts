@@ -132,6 +132,50 @@ describe('toolcrib without a command', () => {
     expect((await toolcrib('import', '--json')).json().added).toEqual([])
   })
 
+  describe('a server that says it lacks a variable of the environment', () => {
+    const secret = 'the-value-in-the-environment'
+    const got = () => path('got.txt')
+    beforeEach(() => {
+      const wants = `import { writeFileSync } from 'node:fs'
+if (process.env.CLOUD_TOKEN) writeFileSync(${JSON.stringify(got())}, process.env.CLOUD_TOKEN)
+console.error('Error: CLOUD_TOKEN is required')
+process.exit(1)
+`
+      writeFileSync(path('wants.mjs'), wants)
+      put(path('home', '.cursor', 'mcp.json'), {
+        mcpServers: { wanting: { command: process.execPath, args: [path('wants.mjs')] }, weather: server() },
+      })
+    })
+
+    it('is not given it unless a person agrees, so that no server takes what it names', async () => {
+      const env = { ...environment(), CLOUD_TOKEN: secret }
+      const { terminal, stdout } = fakeTerminal({ env, cwd: path() })
+      expect(await runSetup(terminal, { yes: true })).toBe(0)
+      expect(existsSync(got())).toBe(false)
+      expect(readFileSync(config(), 'utf8')).not.toContain('CLOUD_TOKEN')
+      expect(stdout()).toContain('set CLOUD_TOKEN')
+    })
+
+    it('is given it, and it stays where it is, when a person agrees', async () => {
+      const asked: string[] = []
+      class Answers extends DefaultAnswers {
+        override async allow(message: string): Promise<boolean> {
+          asked.push(message)
+          return true
+        }
+      }
+      const env = { ...environment(), CLOUD_TOKEN: secret }
+      const { terminal } = fakeTerminal({ env, cwd: path() })
+      expect(await runSetup(terminal, { yes: true }, new Answers())).toBe(0)
+      expect(asked).toEqual(['wanting asks for CLOUD_TOKEN, which has a value; pass it on to wanting?'])
+      expect(readFileSync(got(), 'utf8')).toBe(secret)
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the config, not of this file
+      expect(readFileSync(config(), 'utf8')).toContain('CLOUD_TOKEN = "${CLOUD_TOKEN}"')
+      expect(withSavedVariables({ ...env, CLOUD_TOKEN: undefined }).CLOUD_TOKEN).toBeUndefined()
+      expect(existsSync(path('home', '.local', 'state', 'toolcrib', 'variables.json'))).toBe(false)
+    })
+  })
+
   it('connects clients to a gateway that knows the saved values, whatever the environment of the client', async () => {
     class Answers extends DefaultAnswers {
       override async secret(): Promise<string> {

@@ -11,6 +11,8 @@ export interface Choice {
 export interface Questions {
   /** The default answer is yes. */
   confirm(message: string): Promise<boolean>
+  /** The default answer is no. */
+  allow(message: string): Promise<boolean>
   /** All are chosen by default. */
   choose(message: string, choices: readonly Choice[]): Promise<readonly string[]>
   /** A value that is not shown; an empty one by default. */
@@ -26,6 +28,10 @@ export class Left extends Error {
 export class DefaultAnswers implements Questions {
   async confirm(): Promise<boolean> {
     return true
+  }
+
+  async allow(_message: string): Promise<boolean> {
+    return false
   }
 
   async choose(_message: string, choices: readonly Choice[]): Promise<readonly string[]> {
@@ -46,8 +52,11 @@ export class TerminalQuestions implements Questions {
   }
 
   async confirm(message: string): Promise<boolean> {
-    const { confirm } = await import('@clack/prompts')
-    return this.#answered(await confirm({ ...this.#streams(), message, initialValue: true }))
+    return this.#confirm(message, true)
+  }
+
+  async allow(message: string): Promise<boolean> {
+    return this.#confirm(message, false)
   }
 
   async choose(message: string, choices: readonly Choice[]): Promise<readonly string[]> {
@@ -66,6 +75,11 @@ export class TerminalQuestions implements Questions {
   async secret(message: string): Promise<string> {
     const { password } = await import('@clack/prompts')
     return this.#answered(await password({ ...this.#streams(), message })) ?? ''
+  }
+
+  async #confirm(message: string, initialValue: boolean): Promise<boolean> {
+    const { confirm } = await import('@clack/prompts')
+    return this.#answered(await confirm({ ...this.#streams(), message, initialValue }))
   }
 
   #streams() {

@@ -163,22 +163,32 @@ class Setup {
     await saveVariables(this.#terminal.env, values)
   }
 
-  /** Variables that a server asked for while it was checked. The config names them, so that the server is given them. */
+  /**
+   * Variables that a server asked for while it was checked. The config names them, so that the server is given them. What has
+   * a value already is passed on only if the person agrees: a server can ask for anything. Returns whether any was passed on.
+   */
   async #askWanted({ broken }: ServerCheck): Promise<boolean> {
     const file = await ServersFile.open(this.#config)
-    const values: Record<string, string> = {}
+    const known = withSavedVariables(this.#terminal.env)
+    const given: Record<string, string> = {}
+    let isAny = false
     for (const { server, wants = [] } of broken)
       for (const name of wants) {
-        const saved = values[name] ?? withSavedVariables(this.#terminal.env)[name]
-        const question = `${name}, which ${plain(server)} asks for (empty: skip it)`
-        const value = saved ?? (await this.#questions.secret(question))
-        if (value === '') continue
-        values[name] = value
+        const title = plain(server)
+        if ((given[name] ?? known[name]) !== undefined) {
+          const question = `${title} asks for ${name}, which has a value; pass it on to ${title}?`
+          if (!(await this.#questions.allow(question))) continue
+        } else {
+          const value = await this.#questions.secret(`${name}, which ${title} asks for (empty: skip it)`)
+          if (value === '') continue
+          given[name] = value
+        }
         file.setVariable(server, name, `\${${name}}`)
+        isAny = true
       }
-    await saveVariables(this.#terminal.env, values)
+    await saveVariables(this.#terminal.env, given)
     await file.save()
-    return Object.keys(values).length > 0
+    return isAny
   }
 
   async #check(): Promise<ServerCheck> {
