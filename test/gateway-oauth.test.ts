@@ -13,6 +13,7 @@ const PROFILES = { work: { servers: ['modern'] }, home: { servers: ['modern'] } 
 describe('the gateway as an OAuth resource server', () => {
   let issuer = ''
   let listener: Server
+  let isIssuerUp = true
   let keys: Awaited<ReturnType<typeof generateKeyPair>>
   let foreign: Awaited<ReturnType<typeof generateKeyPair>>
 
@@ -25,7 +26,7 @@ describe('the gateway as an OAuth resource server', () => {
         '/.well-known/oauth-authorization-server': { issuer, jwks_uri: `${issuer}/keys` },
         '/keys': jwks,
       }
-      const answer = answers[request.url ?? '']
+      const answer = isIssuerUp ? answers[request.url ?? ''] : undefined
       response.writeHead(answer ? 200 : 404, { 'content-type': 'application/json' })
       response.end(JSON.stringify(answer ?? {}))
     })
@@ -190,6 +191,23 @@ describe('the gateway as an OAuth resource server', () => {
     expect(make({ oauth: { ...oauth(), isuer: 'x' } })).toThrow(
       'a gateway has no option "oauth.isuer"; did you mean "oauth.issuer"?',
     )
+  })
+
+  it('needs nothing of the issuer when a reload changes something else', async () => {
+    const { gateway } = await open()
+    const list = async (claims = {}) =>
+      (await rawRequest(gateway, 'tools/list', {}, { authorization: `Bearer ${await token(claims)}` })).status
+    expect(await list()).toBe(200)
+    isIssuerUp = false
+    try {
+      await gateway.reload({ profiles: { ...PROFILES, more: {} }, oauth: oauth(), hosts: ['localhost'] })
+      expect(await list({ client_id: 'another' })).toBe(200)
+      const scopes = { 'mcp:new': null }
+      await gateway.reload({ profiles: PROFILES, oauth: { ...oauth(), scopes } })
+      expect([await list({ scope: 'mcp:new' }), await list()]).toEqual([200, 403])
+    } finally {
+      isIssuerUp = true
+    }
   })
 
   it('takes over other settings while it runs, and ends the sessions of another issuer', async () => {

@@ -30,7 +30,6 @@ export class Access {
   #known: readonly KnownToken[]
   /** Set where tokens are those of an OAuth issuer. */
   #oauth: OAuthResource | undefined
-  readonly #now: () => number
   #revision = 0
 
   constructor({
@@ -40,7 +39,6 @@ export class Access {
     oauth,
     now = Date.now,
   }: Pick<GatewayOptions, 'hosts' | 'origins' | 'tokens' | 'oauth' | 'now'>) {
-    this.#now = now
     this.#hosts = lowerCase(hosts)
     this.#origins = lowerCase(origins)
     this.#known = tokens.map(knownToken)
@@ -65,9 +63,9 @@ export class Access {
     this.#hosts = lowerCase(hosts)
   }
 
-  /** Checks tokens by these settings from now on. */
+  /** Checks tokens by these settings from now on, where they are those of an OAuth issuer. */
   replaceOAuth(oauth: GatewayOAuth): void {
-    this.#oauth = new OAuthResource(oauth, this.#now)
+    this.#oauth = this.#oauth?.withSettings(oauth)
     this.#revision++
   }
 

@@ -40,6 +40,14 @@ export class OAuthResource {
     this.#now = now
   }
 
+  /** The same resource with other settings. Keys that come from the same place are not fetched again. */
+  withSettings(settings: GatewayOAuth): OAuthResource {
+    const { issuer, jwksUri } = this.#settings
+    const changed = new OAuthResource(settings, this.#now)
+    if (settings.issuer === issuer && settings.jwksUri === jwksUri) changed.#keys = this.#keys
+    return changed
+  }
+
   get issuer(): string {
     return this.#settings.issuer
   }
