@@ -38,8 +38,8 @@ export const WEIGHTS: Features = {
   plainMeaning: 2.26,
   partMeaning: 3.71,
   partPlace: 1.03,
-  parameters: 0.49,
-  server: 0.61,
+  parameters: 0.68,
+  server: 0.47,
 }
 
 const NAMES = Object.keys(WEIGHTS) as (keyof Features)[]
