@@ -52,7 +52,8 @@ describe.skipIf(redisUrl === undefined)('replicas on one Redis', () => {
       expect(JSON.stringify(found)).toContain('modern__add')
       // What is left to save is saved.
       await connected.close()
-      return texts.filter((text) => text !== 'add two numbers')
+      // The request itself is embedded, alone and with other words for the same.
+      return texts.filter((text) => !text.startsWith('add two numbers'))
     }
     expect((await searchedTexts()).length).toBeGreaterThan(3)
     expect(await searchedTexts()).toEqual([])

@@ -127,7 +127,8 @@ describe('two replicas of a session', () => {
     expect(await one.session.activate([fourth])).toMatchObject({ evicted: [second] })
     expect(one.log.of('evicted')).toMatchObject([{ names: [second] }, { names: [first] }])
     expect(shown(one.session)).toEqual(['tool_search', third, fourth])
-    expect((await ask(one.session, 'tool_search', { name: fourth })).evicted).toEqual([first])
+    // The model is told of both: it saw neither of them go.
+    expect((await ask(one.session, 'tool_search', { name: fourth })).evicted).toEqual([first, second])
   })
 
   it('bring back a tool that the other evicted, when it is used', async () => {
