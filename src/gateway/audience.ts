@@ -1,10 +1,10 @@
 import type { Surface, ToolRegistry } from 'toolcrib'
 import type { Schedule, ServerNotification } from 'toolcrib/mcp'
-import type { View } from './view.ts'
+import type { ProfileView } from './profile-view.ts'
 
 /** A client that is notified when a list changes. */
 export interface Attendee {
-  readonly view: View
+  readonly view: ProfileView
   /** The tools it is shown: the fingerprint is equal for equal lists. */
   surface(): Pick<Surface, 'fingerprint' | 'deferredCount'>
   /** Sends one of the notifications about a changed list. */

@@ -3,10 +3,10 @@ import type { Profile } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 import type { GatewayOptions, Limits } from './gateway-options.ts'
 import type { Principal } from './principal.ts'
+import { type Activation, ProfileView } from './profile-view.ts'
 import { ExpiringStore } from './session-records.ts'
 import type { CallScene } from './tool-calls.ts'
 import { ToolNames } from './tool-names.ts'
-import { type Activation, View } from './view.ts'
 
 /** What each client sees: the view of its profile, the names of tools, and its session with the registry. */
 export class GatewaySessions {
@@ -14,7 +14,7 @@ export class GatewaySessions {
   readonly #store: Store | undefined
   readonly #limits: Pick<Limits, 'sessionIdleMs'>
   readonly #warn: (warning: string) => void
-  readonly #views = new Map<string | undefined, View>()
+  readonly #views = new Map<string | undefined, ProfileView>()
   /** The profile of each open session. A session may be opened again while it is still closing. */
   readonly #profiles = new Map<string, { readonly session: Session; readonly profile: string }>()
   #settings: Readonly<Record<string, Profile>>
@@ -53,7 +53,7 @@ export class GatewaySessions {
   }
 
   /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
-  view(profile: string | undefined, principal: Principal): View | undefined {
+  view(profile: string | undefined, principal: Principal): ProfileView | undefined {
     const wanted = profile ?? principal.profile
     if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
     const known = this.#views.get(wanted)
@@ -61,7 +61,7 @@ export class GatewaySessions {
     const { registry, mode } = this.#options
     if (wanted !== undefined && !Object.hasOwn(this.#settings, wanted)) return undefined
     const settings = (wanted === undefined ? undefined : this.#settings[wanted]) ?? {}
-    const view = new View(registry, { profile: wanted, settings, mode })
+    const view = new ProfileView(registry, { profile: wanted, settings, mode })
     this.#views.set(wanted, view)
     return view
   }
@@ -80,12 +80,12 @@ export class GatewaySessions {
   }
 
   /** Whether a view is what clients of its profile see now. */
-  isCurrent(view: View): boolean {
+  isCurrent(view: ProfileView): boolean {
     return this.#views.get(view.profile) === view
   }
 
   /** The view, session and names that requests of a client work with. */
-  scene(view: View, session: Session): CallScene {
+  scene(view: ProfileView, session: Session): CallScene {
     const sessions = this
     return {
       view,
@@ -101,7 +101,7 @@ export class GatewaySessions {
    * list of any other never changes, so there is nothing to keep.
    */
   async open(
-    view: View,
+    view: ProfileView,
     id: string,
     principal: Principal | undefined,
     activation: Activation = 'doors',

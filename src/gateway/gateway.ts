@@ -10,10 +10,10 @@ import type { GatewayOptions } from './gateway-options.ts'
 import { GatewayServices } from './gateway-services.ts'
 import { HttpGateway, routeOf } from './http-gateway.ts'
 import { NodeExchange } from './node-exchange.ts'
+import { ProfileView } from './profile-view.ts'
 import type { MetricValues } from './prometheus.ts'
 import { StdioDoor, type StdioOptions } from './stdio-door.ts'
 import type { ListedTool } from './tool-list.ts'
-import { View } from './view.ts'
 
 /** One endpoint before all servers of a registry. */
 export interface Gateway {
@@ -141,7 +141,7 @@ class OpenGateway implements Gateway {
   async toolsShown(sessionId: string): Promise<readonly ListedTool[]> {
     const { sessions, tools } = this.#services
     const { registry, mode } = this.#services.options
-    const view = new View(registry, { profile: undefined, settings: {}, mode })
+    const view = new ProfileView(registry, { profile: undefined, settings: {}, mode })
     const session = await view.openSession({ id: sessionId })
     try {
       return tools.shown(sessions.scene(view, session), session.currentTurn().surface())

@@ -8,8 +8,8 @@ import { LegacySessions } from './legacy-sessions.ts'
 import { ModernDoor } from './modern-door.ts'
 import { MODERN_VERSION } from './modern-request.ts'
 import { type Principal, Refusal } from './principal.ts'
+import type { ProfileView } from './profile-view.ts'
 import { isJson, VERSION_KEY } from './upstream.ts'
-import type { View } from './view.ts'
 
 const MCP_PATH = /^\/mcp(?:\/(?<profile>[A-Za-z0-9][\w.-]{0,63}))?\/?$/
 const RETRY = { 'retry-after': '1' }
@@ -24,7 +24,7 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 /** A door, and what it was opened for: known before it is open. */
 interface KnownDoor {
   readonly principal: Principal
-  readonly view: View
+  readonly view: ProfileView
   readonly opening: Promise<ModernDoor>
 }
 
@@ -252,7 +252,7 @@ export class HttpGateway {
     return principal && this.#clientOf(exchange, principal)
   }
 
-  #modernDoor(principal: Principal, view: View): Promise<ModernDoor> {
+  #modernDoor(principal: Principal, view: ProfileView): Promise<ModernDoor> {
     const key = JSON.stringify([principal.id, view.profile ?? null])
     const known = this.#modern.get(key)
     if (known?.view === view) {

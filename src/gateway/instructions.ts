@@ -1,6 +1,6 @@
 import { withoutHidden } from 'toolcrib'
 import type { ConnectedServers } from 'toolcrib/mcp'
-import type { View } from './view.ts'
+import type { ProfileView } from './profile-view.ts'
 
 /** Some clients read no more than the beginning, so what the gateway says itself comes first. */
 const HOW_TO_SEARCH =
@@ -13,7 +13,7 @@ const MAX_CHARS = 8_000
  * says about itself. The same after a restart, because it is remembered with the tools of a server.
  */
 export function instructionsFor(
-  view: View,
+  view: ProfileView,
   {
     servers,
     instructions,

@@ -6,9 +6,9 @@ import type { GatewayServices } from './gateway-services.ts'
 import { LegacyLine } from './legacy-line.ts'
 import { LEVELS } from './log-levels.ts'
 import type { Principal } from './principal.ts'
+import type { Activation, ProfileView } from './profile-view.ts'
 import { RpcError } from './rpc-error.ts'
 import { isJson } from './upstream.ts'
-import type { Activation, View } from './view.ts'
 
 const INVALID_PARAMS = -32_602
 const MAX_WATCHED = 1_000
@@ -16,7 +16,7 @@ const MAX_WATCHED = 1_000
 /** Who a client is, and what it sees. */
 export interface ClientIdentity {
   readonly principal: Principal
-  readonly view: View
+  readonly view: ProfileView
   readonly activation: Activation
   readonly transport: 'http' | 'stdio'
 }
@@ -61,7 +61,7 @@ export class LegacyClient implements Attendee {
     this.#leave = [audience.add(this), traffic.stand(connections.keyOf(this.#standing), this.#standing)]
   }
 
-  get view(): View {
+  get view(): ProfileView {
     return this.identity.view
   }
 
@@ -113,7 +113,7 @@ export class LegacyClient implements Attendee {
    * The same client with another view, which replaces this one. Calls under way end as they began, over the connections
    * that both share.
    */
-  async replacedBy(view: View, wire: RequestWire): Promise<LegacyClient> {
+  async replacedBy(view: ProfileView, wire: RequestWire): Promise<LegacyClient> {
     const { principal, activation } = this.identity
     const session = await this.#services.sessions.open(view, this.id, principal, activation)
     const watched = [...this.#watched.keys()]

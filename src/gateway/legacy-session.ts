@@ -5,11 +5,11 @@ import type { GatewayServices } from './gateway-services.ts'
 import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import { PostWire, StandingWire } from './legacy-wires.ts'
 import { methodsOf } from './methods.ts'
+import type { ProfileView } from './profile-view.ts'
 import type { Reply } from './reply.ts'
 import { errorResponse, RpcError } from './rpc-error.ts'
 import { withTraceContext } from './trace-context.ts'
 import { isJson } from './upstream.ts'
-import type { View } from './view.ts'
 
 const METHOD_NOT_FOUND = -32_601
 /** Revisions of the older era, the latest first. */
@@ -35,7 +35,7 @@ export class LegacySession {
   #events: EventStream | undefined
   #isClosed = false
   #isRetired = false
-  #shown: View | undefined
+  #shown: ProfileView | undefined
   #showing: Promise<void> = Promise.resolve()
 
   private constructor(
@@ -79,7 +79,7 @@ export class LegacySession {
   }
 
   /** Serves requests with this view from now on, and notifies the client of it. Calls under way end as they began. */
-  show(view: View): Promise<void> {
+  show(view: ProfileView): Promise<void> {
     this.#isRetired = false
     if (this.#shown === view) return this.#showing
     this.#shown = view
@@ -92,7 +92,7 @@ export class LegacySession {
     return showing
   }
 
-  async #show(view: View): Promise<void> {
+  async #show(view: ProfileView): Promise<void> {
     if (this.#isClosed) return
     this.#client = await this.#client.replacedBy(view, this.#standingWire())
     this.#capabilities = this.#services.presentation.capabilities(view, 'legacy')

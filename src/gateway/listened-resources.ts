@@ -1,7 +1,7 @@
 import type { Json } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import type { ProfileView } from './profile-view.ts'
 import { isJson } from './upstream.ts'
-import type { View } from './view.ts'
 
 const MAX_WATCHED = 1_000
 
@@ -11,7 +11,7 @@ const MAX_WATCHED = 1_000
  */
 export async function watchListened(
   { offers, subscriptions }: Pick<GatewayServices, 'offers' | 'subscriptions'>,
-  view: View,
+  view: ProfileView,
   listen: Json,
   updated: (uri: string) => void,
 ): Promise<() => void> {

@@ -1,5 +1,5 @@
 import type { ConnectedServers } from 'toolcrib/mcp'
-import type { View } from './view.ts'
+import type { ProfileView } from './profile-view.ts'
 
 /** The levels of log messages, the least severe first. */
 export const LEVELS: readonly string[] = [
@@ -25,7 +25,7 @@ export function isLoud(level: unknown, wanted: string | undefined): boolean {
  */
 export class LogLevels {
   readonly #servers: ConnectedServers
-  readonly #wanted = new Map<string, { readonly view: View; readonly level: string }>()
+  readonly #wanted = new Map<string, { readonly view: ProfileView; readonly level: string }>()
   readonly #asked = new Map<string, string>()
 
   constructor(servers: ConnectedServers) {
@@ -33,7 +33,7 @@ export class LogLevels {
   }
 
   /** Notes which level a client wants, and asks the servers that run for it. */
-  want(client: string, view: View, level: string): void {
+  want(client: string, view: ProfileView, level: string): void {
     this.#wanted.set(client, { view, level })
     for (const { server, state } of this.#servers.status()) if (state === 'ready') this.#ask(server)
   }

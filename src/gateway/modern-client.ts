@@ -5,15 +5,15 @@ import type { ClientFacts } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { type ModernRequest, PendingCall } from './pending-call.ts'
+import type { ProfileView } from './profile-view.ts'
 import { CLIENT_INFO_KEY } from './upstream.ts'
-import type { View } from './view.ts'
 
 /** Requests that a server may ask something about before it answers. */
 const INTERACTIVE = ['tools/call', 'prompts/get', 'resources/read']
 
 /** Clients of the modern era with the same token and profile. Each of their requests is independent. */
 export class ModernClient implements Attendee {
-  readonly view: View
+  readonly view: ProfileView
   readonly #services: GatewayServices
   readonly #facts: ClientFacts
   readonly #session: Session

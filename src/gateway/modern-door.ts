@@ -6,10 +6,10 @@ import { ModernClient } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
 import { ParamHeaders } from './param-headers.ts'
 import type { Principal } from './principal.ts'
+import type { ProfileView } from './profile-view.ts'
 import { errorResponse, RpcError } from './rpc-error.ts'
 import { withTraceContext } from './trace-context.ts'
 import { isJson } from './upstream.ts'
-import type { View } from './view.ts'
 
 const MISSING_CAPABILITY = -32_021
 const HEADER_MISMATCH = -32_020
@@ -37,7 +37,7 @@ export class ModernDoor {
     this.#client = client(this)
   }
 
-  static async open(services: GatewayServices, principal: Principal, view: View): Promise<ModernDoor> {
+  static async open(services: GatewayServices, principal: Principal, view: ProfileView): Promise<ModernDoor> {
     const session = await services.sessions.open(view, `${principal.id}:${view.profile ?? ''}`, principal)
     const identity = { principal, view, transport: 'http' } as const
     return new ModernDoor(

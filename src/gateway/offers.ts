@@ -1,10 +1,10 @@
 import type { ClientLine, Json } from './client-line.ts'
 import type { NameStyle } from './gateway-options.ts'
+import type { ProfileView } from './profile-view.ts'
 import { RpcError } from './rpc-error.ts'
 import type { Listed, ListKind, ServerLists } from './server-lists.ts'
 import { prefixedName } from './tool-names.ts'
 import { isJson, type Upstream } from './upstream.ts'
-import type { View } from './view.ts'
 
 const INVALID_PARAMS = -32_602
 
@@ -29,7 +29,7 @@ export class Offers {
     this.#names = names
   }
 
-  async list(kind: ListKind, view: View): Promise<Json> {
+  async list(kind: ListKind, view: ProfileView): Promise<Json> {
     const listed = await this.#lists.collect(kind, view)
     const field = kind === 'prompts' ? 'name' : kind === 'resources' ? 'uri' : 'uriTemplate'
     const owners = countKeys(listed)
@@ -37,17 +37,17 @@ export class Offers {
     return { [kind]: shown }
   }
 
-  async getPrompt(params: Json, view: View, line: ClientLine): Promise<Json> {
+  async getPrompt(params: Json, view: ProfileView, line: ClientLine): Promise<Json> {
     const { server, key } = await this.#prompt(String(params.name), view)
     return this.#upstream.send(server, { method: 'prompts/get', params: { ...params, name: key } }, line)
   }
 
-  async readResource(params: Json, view: View, line: ClientLine): Promise<Json> {
+  async readResource(params: Json, view: ProfileView, line: ClientLine): Promise<Json> {
     const { server, key } = await this.resource(String(params.uri), view)
     return this.#upstream.send(server, { method: 'resources/read', params: { ...params, uri: key } }, line)
   }
 
-  async complete(params: Json, view: View, line: ClientLine): Promise<Json> {
+  async complete(params: Json, view: ProfileView, line: ClientLine): Promise<Json> {
     const ref = isJson(params.ref) ? params.ref : {}
     const isPrompt = ref.type === 'ref/prompt'
     const { server, key } = isPrompt
@@ -64,7 +64,7 @@ export class Offers {
   }
 
   /** The server that a URI belongs to. Throws when there is none, or when it could be several. */
-  async resource(uri: string, view: View): Promise<Offer> {
+  async resource(uri: string, view: ProfileView): Promise<Offer> {
     const spelled = this.#lists.offering('resources', view).find((server) => uri.startsWith(`${server}+`))
     if (spelled !== undefined) return { server: spelled, key: uri.slice(spelled.length + 1) }
     const find = () => this.#findResource(uri, view)
@@ -75,7 +75,7 @@ export class Offers {
     throw new RpcError(INVALID_PARAMS, `Resource not found: ${uri.slice(0, 500)}`, { uri })
   }
 
-  #findResource(uri: string, view: View): Offer | undefined {
+  #findResource(uri: string, view: ProfileView): Offer | undefined {
     const owners = this.#lists.known('resources', view).filter(({ key }) => key === uri)
     const [owner, ...others] = owners
     if (owner && others.length > 0) {
@@ -94,14 +94,14 @@ export class Offers {
     return best && { server: best.server, key: uri }
   }
 
-  async #prompt(name: string, view: View): Promise<Offer> {
+  async #prompt(name: string, view: ProfileView): Promise<Offer> {
     const find = () => this.#findPrompt(name, view)
     const found = find() ?? (await this.#lists.refresh(['prompts'], view).then(find))
     if (found) return found
     throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${name.slice(0, 200)}`)
   }
 
-  #findPrompt(name: string, view: View): Offer | undefined {
+  #findPrompt(name: string, view: ProfileView): Offer | undefined {
     const known = this.#lists.known('prompts', view)
     const exact = known.find(({ server, key }) => prefixedName(server, key) === name)
     if (exact) return exact

@@ -4,9 +4,9 @@ import type { Era, Json } from './client-line.ts'
 import type { GatewayOptions } from './gateway-options.ts'
 import { instructionsFor } from './instructions.ts'
 import { methodsOf } from './methods.ts'
+import type { ProfileView } from './profile-view.ts'
 import { offersTasks } from './tasks.ts'
 import { TASKS_EXTENSION } from './upstream.ts'
-import type { View } from './view.ts'
 
 /** How the gateway presents itself when a client connects. */
 export interface GatewayDescription {
@@ -20,7 +20,7 @@ const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']
 /** What the gateway says about itself: its name, what the servers of a view offer together, and how to use it. */
 export class Presentation {
   readonly #options: GatewayOptions
-  readonly #capabilities = new Map<View, Readonly<Record<Era, Json>>>()
+  readonly #capabilities = new Map<ProfileView, Readonly<Record<Era, Json>>>()
   readonly #methods = new WeakMap<Json, ReadonlySet<string>>()
   readonly #unsubscribe: () => void
 
@@ -37,14 +37,14 @@ export class Presentation {
   }
 
   /** The capabilities that clients of a view are offered. Older revisions have no extensions. */
-  capabilities(view: View, era: Era): Json {
+  capabilities(view: ProfileView, era: Era): Json {
     const known = this.#capabilities.get(view) ?? this.#collect(view)
     this.#capabilities.set(view, known)
     return known[era]
   }
 
   /** The requests that clients of a view may send. */
-  methods(view: View, era: Era): ReadonlySet<string> {
+  methods(view: ProfileView, era: Era): ReadonlySet<string> {
     const capabilities = this.capabilities(view, era)
     const known = this.#methods.get(capabilities)
     if (known) return known
@@ -54,7 +54,11 @@ export class Presentation {
   }
 
   /** How the gateway presents itself to clients of a view that see this surface. */
-  describe(view: View, { deferredCount }: Pick<Surface, 'deferredCount'>, era: Era): GatewayDescription {
+  describe(
+    view: ProfileView,
+    { deferredCount }: Pick<Surface, 'deferredCount'>,
+    era: Era,
+  ): GatewayDescription {
     const { servers, instructions } = this.#options
     const isSearching = deferredCount > 0
     return {
@@ -68,7 +72,7 @@ export class Presentation {
     this.#unsubscribe()
   }
 
-  #collect(view: View): Readonly<Record<Era, Json>> {
+  #collect(view: ProfileView): Readonly<Record<Era, Json>> {
     const { servers } = this.#options
     const offered = new Set<string>()
     let hasTasks = false

@@ -1,7 +1,7 @@
 import type { ConnectedServers } from 'toolcrib/mcp'
 import type { Json } from './client-line.ts'
+import type { ProfileView } from './profile-view.ts'
 import { isJson } from './upstream.ts'
-import type { View } from './view.ts'
 import { hidesText, visibleItem } from './visible-item.ts'
 
 /** What servers list besides tools. */
@@ -48,7 +48,7 @@ export class ServerLists {
   }
 
   /** What the servers of a view list now, server by server. One that fails or is too slow is left out. */
-  async collect(kind: ListKind, view: View): Promise<readonly Listed[]> {
+  async collect(kind: ListKind, view: ProfileView): Promise<readonly Listed[]> {
     const servers = this.offering(kind, view)
     const lists = await Promise.all(servers.map((server) => this.#ask(kind, server)))
     return lists.flat()
@@ -58,7 +58,7 @@ export class ServerLists {
    * Asks the servers of a view again, to look for something that is not known. Those who look at the same time share one
    * answer, which is never older than their question: a client can look for a thousand things with one request.
    */
-  refresh(kinds: readonly ListKind[], view: View): Promise<void> {
+  refresh(kinds: readonly ListKind[], view: ProfileView): Promise<void> {
     const key = JSON.stringify([kinds, view.profile ?? null])
     const running = this.#refreshing.get(key)
     if (!running) return this.#refresh(key, kinds, view)
@@ -67,7 +67,7 @@ export class ServerLists {
     return next
   }
 
-  #refresh(key: string, kinds: readonly ListKind[], view: View): Promise<void> {
+  #refresh(key: string, kinds: readonly ListKind[], view: ProfileView): Promise<void> {
     this.#nextRefresh.delete(key)
     const asked = Promise.all(kinds.map((kind) => this.collect(kind, view)))
     const refreshing = asked.then(() => void this.#refreshing.delete(key))
@@ -76,13 +76,13 @@ export class ServerLists {
   }
 
   /** What they listed the last time they were asked. */
-  known(kind: ListKind, view: View): readonly Listed[] {
+  known(kind: ListKind, view: ProfileView): readonly Listed[] {
     const known = [...this.#last[kind]].filter(([server]) => view.permitsServer(server))
     return known.flatMap(([, list]) => list)
   }
 
   /** The servers of a view that offer this. Of a server that never ran this is not known, so it is asked. */
-  offering(kind: ListKind | 'completions', view: View): readonly string[] {
+  offering(kind: ListKind | 'completions', view: ProfileView): readonly string[] {
     const capability = kind === 'completions' ? kind : KINDS[kind].capability
     const permitted = this.#servers.status().filter(({ server }) => view.permitsServer(server))
     return permitted.flatMap(({ server, state }) => {

@@ -1,8 +1,8 @@
 import type { Change, Store, StoredValue, WatchedStore } from 'toolcrib/stores'
 import type { Json } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
+import type { Activation } from './profile-view.ts'
 import { isJson } from './upstream.ts'
-import type { Activation } from './view.ts'
 
 /** What is needed to open a session of an older client again. */
 export interface SessionRecord {

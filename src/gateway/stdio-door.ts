@@ -5,8 +5,8 @@ import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import type { RawServer } from './mcp-server.ts'
 import { ModernClient } from './modern-client.ts'
 import type { Principal } from './principal.ts'
+import type { ProfileView } from './profile-view.ts'
 import { StdioListens } from './stdio-listens.ts'
-import type { View } from './view.ts'
 
 /** Who is served over stdio. */
 export interface StdioOptions {
@@ -24,7 +24,7 @@ export class StdioDoor {
   /** Resolves when the client has gone, or the door is closed. Rejects when it cannot be opened. */
   readonly closed: Promise<void>
   readonly #services: GatewayServices
-  readonly #view: View
+  readonly #view: ProfileView
   readonly #clients: { close(): Promise<void> }[] = []
   readonly #listens: StdioListens
   #close: () => Promise<void> = async () => {}

@@ -1,8 +1,8 @@
 import type { Json } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { watchListened } from './listened-resources.ts'
+import type { ProfileView } from './profile-view.ts'
 import { isJson } from './upstream.ts'
-import type { View } from './view.ts'
 
 /**
  * The resources that a modern client over stdio listens to. The SDK answers its `subscriptions/listen`, and sends what it is
@@ -12,10 +12,10 @@ export class StdioListens {
   /** Tells the client that a resource changed; set once it is known that the client is a modern one. */
   tell: (uri: string) => void = () => {}
   readonly #services: GatewayServices
-  readonly #view: View
+  readonly #view: ProfileView
   readonly #stops = new Map<unknown, Promise<() => void>>()
 
-  constructor(services: GatewayServices, view: View) {
+  constructor(services: GatewayServices, view: ProfileView) {
     this.#services = services
     this.#view = view
   }

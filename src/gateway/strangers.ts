@@ -1,7 +1,7 @@
 import type { ConnectedServers } from 'toolcrib/mcp'
 import type { Limits } from './gateway-options.ts'
+import type { ProfileView } from './profile-view.ts'
 import { prefixedName, withWireCharacters } from './tool-names.ts'
-import type { View } from './view.ts'
 
 /** As long as a server may take to start, unless its config says otherwise. */
 const CALL_WAIT_MS = 30_000
@@ -23,13 +23,13 @@ export class Strangers {
   }
 
   /** Waits a while for the strangers of a view; all other servers are listed as they are remembered. */
-  async beforeList(view: View): Promise<void> {
+  async beforeList(view: ProfileView): Promise<void> {
     const isAwaited = this.#of(view).some(({ failure }) => failure === undefined)
     if (isAwaited) await this.#servers.ready({ timeoutMs: this.#limits.listWaitMs })
   }
 
   /** Whether a tool of this name may be a stranger's. */
-  mayHave(name: string, view: View): boolean {
+  mayHave(name: string, view: ProfileView): boolean {
     return this.#ownersOf(name, view).length > 0
   }
 
@@ -37,7 +37,7 @@ export class Strangers {
    * Waits for the stranger that an unknown name belongs to: a client may call what it listed at another replica or before
    * a restart. Where the name does not say which one it is, all of them are awaited, for a shorter time.
    */
-  async beforeCall(name: string, view: View, signal: AbortSignal): Promise<void> {
+  async beforeCall(name: string, view: ProfileView, signal: AbortSignal): Promise<void> {
     const starting = this.#ownersOf(name, view).filter(({ failure }) => failure === undefined)
     if (starting.length === 0 || signal.aborted) return
     const servers = starting.map(({ server }) => server)
@@ -52,7 +52,7 @@ export class Strangers {
   }
 
   /** Why nobody can say whether there is a tool of this name; undefined when it is certain that there is none. */
-  doubtAbout(name: string, view: View): string | undefined {
+  doubtAbout(name: string, view: ProfileView): string | undefined {
     const owners = this.#ownersOf(name, view)
     const starting = owners.filter(({ failure }) => failure === undefined).map(({ server }) => `"${server}"`)
     const shown = `"${name.slice(0, 200)}"`
@@ -63,7 +63,7 @@ export class Strangers {
   }
 
   /** The strangers that a name may belong to: those it begins with, or all of them. */
-  #ownersOf(name: string, view: View): readonly Stranger[] {
+  #ownersOf(name: string, view: ProfileView): readonly Stranger[] {
     const strangers = this.#of(view)
     const named = strangers.filter(({ server }) => isOf(name, server))
     if (named.length > 0) return named
@@ -71,7 +71,7 @@ export class Strangers {
     return isOfOther ? [] : strangers
   }
 
-  #of(view: View): readonly Stranger[] {
+  #of(view: ProfileView): readonly Stranger[] {
     return this.#servers.status().flatMap((status): readonly Stranger[] => {
       const { server, state } = status
       if (!view.permitsServer(server) || this.#servers.tools(server) !== undefined) return []

@@ -2,13 +2,13 @@ import { type ExecutedCall, type Session, ToolcribError, type ToolRegistry, type
 import { ServerError } from 'toolcrib/mcp'
 import { Answered, failed, summaryOf, toCallResult } from './answered.ts'
 import type { ClientLine, Json } from './client-line.ts'
+import type { ProfileView } from './profile-view.ts'
 import { RpcError } from './rpc-error.ts'
 import { isReadOnly, ShownFindings } from './shown-findings.ts'
 import type { Strangers } from './strangers.ts'
 import type { BegunCall, TaskOwner, Tasks } from './tasks.ts'
 import type { ToolNames } from './tool-names.ts'
 import { isJson, type Upstream } from './upstream.ts'
-import type { View } from './view.ts'
 
 const INVALID_PARAMS = -32_602
 const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
@@ -17,7 +17,7 @@ const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
 export interface CallScene {
   readonly session: Session
   readonly names: ToolNames
-  readonly view: View
+  readonly view: ProfileView
 }
 
 /**

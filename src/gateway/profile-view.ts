@@ -9,7 +9,7 @@ const HIDDEN_META_TOOLS = ['read_result', 'wait_for_servers']
 export type Activation = 'doors' | 'list'
 
 /** What the clients of one profile may see and call. */
-export class View {
+export class ProfileView {
   /** The name of the profile; undefined for `/mcp` itself. */
   readonly profile: string | undefined
   readonly #registry: ToolRegistry
