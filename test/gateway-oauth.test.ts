@@ -8,12 +8,21 @@ import { MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
 
 const RESOURCE = 'http://localhost/mcp'
 const METADATA = 'http://localhost/.well-known/oauth-protected-resource/mcp'
+const ACCEPT = 'application/json, text/event-stream'
+const MODERN_HEADERS = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' }
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'slow', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
 const PROFILES = { work: { servers: ['modern'] }, home: { servers: ['modern'] } }
 
 describe('the gateway as an OAuth resource server', () => {
   let issuer = ''
   let listener: Server
   let isIssuerUp = true
+  /** Answers what was asked of `/slow-keys`. */
+  let answerSlowly: (() => void) | undefined
   let keys: Awaited<ReturnType<typeof generateKeyPair>>
   let foreign: Awaited<ReturnType<typeof generateKeyPair>>
 
@@ -22,6 +31,10 @@ describe('the gateway as an OAuth resource server', () => {
     foreign = await generateKeyPair('ES256')
     const jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256' }] }
     listener = createServer((request, response) => {
+      if (request.url === '/slow-keys') {
+        answerSlowly = () => void response.end(JSON.stringify(jwks))
+        return
+      }
       const answers: Record<string, object> = {
         '/.well-known/oauth-authorization-server': { issuer, jwks_uri: `${issuer}/keys` },
         '/keys': jwks,
@@ -222,11 +235,10 @@ describe('the gateway as an OAuth resource server', () => {
       method: 'initialize',
       params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
     }
-    const accept = 'application/json, text/event-stream'
     const opened = await gateway.fetch(
       new Request(RESOURCE, {
         method: 'POST',
-        headers: { ...(await headers()), accept, 'content-type': 'application/json' },
+        headers: { ...(await headers()), accept: ACCEPT, 'content-type': 'application/json' },
         body: JSON.stringify(initialize),
       }),
     )
@@ -237,5 +249,31 @@ describe('the gateway as an OAuth resource server', () => {
     await gateway.reload({ profiles: PROFILES, oauth: { ...oauth(), issuer: 'http://localhost:9' } })
     expect(gateway.status().sessions).toBe(0)
     expect(await list({ scope: 'mcp:new' })).not.toBe(200)
+  })
+
+  it('refuses a request whose token is not checked before the gateway has stopped', async () => {
+    const { gateway } = await open({ limits: { drainMs: 10 } })
+    const headers = { authorization: `Bearer ${await token()}` }
+    expect((await rawRequest(gateway, 'tools/list', {}, headers)).status).toBe(200)
+    // Its token was accepted; while it arrives, the settings change, so that the token is checked again.
+    const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: META } })
+    const body = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          await gateway.reload({ profiles: PROFILES, oauth: { ...oauth(), jwksUri: `${issuer}/slow-keys` } })
+          controller.enqueue(new TextEncoder().encode(text))
+          controller.close()
+        },
+      },
+      { highWaterMark: 0 },
+    )
+    const sent = { ...headers, accept: ACCEPT, 'content-type': 'application/json', ...MODERN_HEADERS }
+    const answered = gateway.fetch(
+      new Request(RESOURCE, { method: 'POST', headers: sent, body, ...{ duplex: 'half' } }),
+    )
+    await expect.poll(() => answerSlowly).toBeDefined()
+    await gateway.close()
+    answerSlowly?.()
+    expect((await answered).status).toBe(503)
   })
 })

@@ -59,6 +59,7 @@ export class HttpGateway {
   #arriving = 0
   #isStopping = false
   #isDraining = false
+  #isClosed = false
 
   constructor(services: GatewayServices, access: Access) {
     this.#services = services
@@ -113,7 +114,9 @@ export class HttpGateway {
     await Promise.all([...cut, this.#sessions.review()])
   }
 
+  /** Requests that are still on their way to a door are refused. */
   async close(): Promise<void> {
+    this.#isClosed = true
     const doors = [...this.#modern.values(), ...this.#retired]
     await Promise.all(doors.map(async ({ opening }) => (await opening).close()))
     await this.#sessions.close()
@@ -236,6 +239,8 @@ export class HttpGateway {
     for (let known: Arrived | undefined = arrived; ; known = undefined) {
       const client = await this.#currentClient(exchange, known)
       if (!client) return
+      // Every door is closed, and stays so.
+      if (this.#isClosed) return refuseStopping(exchange)
       // They can change here too, between two steps.
       if (!this.#access.stillAccepts(client.principal)) continue
       if (isOlder) return this.#legacy.post(exchange, client, body)
