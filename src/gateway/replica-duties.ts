@@ -23,8 +23,8 @@ export class ReplicaDuties implements ReplicaWork {
   readonly #services: GatewayServices
   readonly #unsubscribe: () => void
   readonly #pending = new Map<string, () => void>()
-  /** The list of each server that another replica announced last. */
-  readonly #heard = new Map<string, string>()
+  /** The list of each server that was announced last, here or by another replica. */
+  readonly #announced = new Map<string, string>()
 
   constructor(services: GatewayServices) {
     this.#services = services
@@ -34,11 +34,11 @@ export class ReplicaDuties implements ReplicaWork {
   }
 
   take(session: string, message: Json): void {
-    void this.#services.relayTarget?.take(session, message)
+    this.#services.relayTarget?.take(session, message).catch((error) => this.#services.warn(String(error)))
   }
 
   ended(session: string): void {
-    void this.#services.relayTarget?.ended(session)
+    this.#services.relayTarget?.ended(session).catch((error) => this.#services.warn(String(error)))
   }
 
   wanted(session: string): boolean {
@@ -56,7 +56,7 @@ export class ReplicaDuties implements ReplicaWork {
   listChanged(server: string, digest: string): void {
     const own = this.#digestOf(server)
     if (own === undefined) return
-    this.#heard.set(server, digest)
+    this.#announced.set(server, digest)
     if (own !== digest) this.#refresh(server)
   }
 
@@ -87,9 +87,10 @@ export class ReplicaDuties implements ReplicaWork {
     const stop = this.#services.schedule(SETTLE_MS, () => {
       this.#pending.delete(server)
       const digest = this.#digestOf(server)
-      // The others know what one of them announced.
-      if (digest !== undefined && digest !== this.#heard.get(server))
-        this.#services.replicas?.listChanged(server, digest)
+      // All replicas know what was announced last.
+      if (digest === undefined || digest === this.#announced.get(server)) return
+      this.#announced.set(server, digest)
+      this.#services.replicas?.listChanged(server, digest)
     })
     this.#pending.set(server, stop)
   }
