@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import type { GatewayOptions } from 'toolcrib/gateway'
 import { createGateway } from 'toolcrib/gateway'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { listening, openGateway, rawRequest, serveTools } from './gateway.fixture.ts'
 import { MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
 
@@ -46,6 +46,9 @@ describe('the gateway as an OAuth resource server', () => {
     issuer = await listening(listener)
   })
   afterAll(() => void listener.close())
+  beforeEach(() => {
+    answerSlowly = undefined
+  })
 
   const oauth = () => ({ resource: RESOURCE, issuer, scopes: { 'mcp:all': null, 'mcp:work': 'work' } })
   const open = (options: Partial<GatewayOptions> = {}) =>
@@ -249,6 +252,17 @@ describe('the gateway as an OAuth resource server', () => {
     await gateway.reload({ profiles: PROFILES, oauth: { ...oauth(), issuer: 'http://localhost:9' } })
     expect(gateway.status().sessions).toBe(0)
     expect(await list({ scope: 'mcp:new' })).not.toBe(200)
+  })
+
+  it('checks a token again whose check began before the settings changed', async () => {
+    const slow = { ...oauth(), jwksUri: `${issuer}/slow-keys` }
+    const { gateway } = await open({ oauth: slow })
+    const headers = { authorization: `Bearer ${await token()}` }
+    const listed = rawRequest(gateway, 'tools/list', {}, headers)
+    await expect.poll(() => answerSlowly).toBeDefined()
+    await gateway.reload({ profiles: PROFILES, oauth: { ...slow, scopes: { 'mcp:new': null } } })
+    answerSlowly?.()
+    expect((await listed).status).toBe(403)
   })
 
   it('refuses a request whose token is not checked before the gateway has stopped', async () => {

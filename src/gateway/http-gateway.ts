@@ -28,7 +28,7 @@ interface KnownDoor {
   readonly opening: Promise<ModernDoor>
 }
 
-/** Who sent a request when it began to arrive, and which tokens were accepted then. */
+/** Who sent a request, and which tokens were accepted when that was looked up. */
 interface Arrived {
   readonly client: ClientIdentity
   readonly revision: number
@@ -145,12 +145,13 @@ export class HttpGateway {
     if (STATES.includes(path)) return this.#state(exchange)
     // With static tokens there is no authorization server, and clients that find one ignore their token.
     if (path.startsWith('/.well-known/')) return this.#metadata(exchange)
+    const { revision } = this.#access
     const principal = await this.#identify(exchange)
     if (!principal) return
     if (path === '/metrics') return this.#metrics(exchange, principal)
     if (!MCP_PATH.test(path)) return refuse(exchange, 404, 'there is nothing here')
     const client = this.#clientOf(exchange, principal)
-    if (client) return this.#serve(exchange, client)
+    if (client) return this.#serve(exchange, { client, revision })
   }
 
   /** Who sent a request; refuses it, and returns undefined, when its token is not accepted. */
@@ -207,9 +208,9 @@ export class HttpGateway {
     exchange.respond(200, headers, this.#services.metrics.text())
   }
 
-  async #serve(exchange: Exchange, client: ClientIdentity): Promise<void> {
+  async #serve(exchange: Exchange, arrived: Arrived): Promise<void> {
     const { limits, load, schedule } = this.#services
-    const { revision } = this.#access
+    const { client } = arrived
     if (this.#isDraining) return refuseStopping(exchange)
     if (exchange.method === 'GET') return this.#legacy.get(exchange, client)
     if (exchange.method === 'DELETE') return this.#legacy.delete(exchange, client)
@@ -228,7 +229,7 @@ export class HttpGateway {
     }
     // It took its time to arrive.
     if (this.#isDraining) return refuseStopping(exchange)
-    const posting = this.#post(exchange, body.value, { client, revision })
+    const posting = this.#post(exchange, body.value, arrived)
     this.#posts.add(posting)
     await posting.finally(() => this.#posts.delete(posting))
   }
