@@ -1,8 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ToolcribError } from 'toolcrib'
 import { type Announcements, announcementBoard } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Json } from './client-line.ts'
 import type { ModernRequest } from './pending-call.ts'
+import { RemoteCalls } from './remote-calls.ts'
+import type { ReplicaLink, ReplicaVoice } from './replica-voice.ts'
 import { Replicas, type ReplicaWork } from './replicas.ts'
 
 const RETRY_MS = 500
@@ -93,5 +96,35 @@ describe('a call that another replica holds', () => {
       await expect(replica.resume(PARKED, 'bob/tool', answer('mine'))).rejects.toThrow(
         'Invalid or expired requestState',
       )
+  })
+
+  it('is waited for when the replica that holds it speaks while nobody is sure that it is there', async () => {
+    const voice = { id: 'other', say: async () => true, sayOrKeep: async () => true }
+    const timers: (() => void)[] = []
+    let sayGone = (_isAlive: boolean) => {}
+    const looked = new Promise<boolean>((resolve) => {
+      sayGone = resolve
+    })
+    const link = {
+      schedule: (_ms: number, fire: () => void) => {
+        timers.push(fire)
+        return () => {}
+      },
+      newId: () => 'reply-1',
+      askTimeoutMs: 60_000,
+    }
+    const calls = new RemoteCalls(
+      link as unknown as ReplicaLink,
+      { voice: voice as unknown as ReplicaVoice, rollCall: { isAlive: () => looked } },
+      { resume: () => undefined, hasSealed: async () => true },
+    )
+    const resumed = calls.resume(PARKED, BOUND_TO, answer('first'))
+    await expect.poll(() => timers.length).toBe(1)
+    timers[0]?.()
+    await calls.hear('alive', { reply: 'reply-1' })
+    sayGone(false)
+    await nextTurn()
+    await calls.hear('resumed', { reply: 'reply-1', result: { content: 'done' } })
+    expect(await resumed).toEqual({ content: 'done' })
   })
 })

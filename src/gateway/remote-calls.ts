@@ -140,12 +140,14 @@ export class RemoteCalls {
     })
     const wait = (silence: Silence) => {
       stop()
-      stop = this.#schedule(silence.nextMs, async () => {
+      const cancel = this.#schedule(silence.nextMs, async () => {
         const error = silence.verdict(await this.#rollCall.isAlive(holder))
-        if (!this.#awaited.has(reply)) return
+        // It has ended, or the replica has said something meanwhile.
+        if (!this.#awaited.has(reply) || stop !== cancel) return
         if (error) settle({ error })
         else wait(silence)
       })
+      stop = cancel
     }
     // Whoever does not answer at all has no such call, or is gone, and its calls with it.
     const watch = () => wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS }, invalidState()))

@@ -5,8 +5,9 @@ import type { ProfileView } from './profile-view.ts'
 import { isJson } from './upstream.ts'
 
 /**
- * The resources that a modern client over stdio listens to. The SDK answers its `subscriptions/listen`, and sends what it is
- * told of resources to those who listen, but does not say who does: such requests are read here on their way.
+ * The resources that a modern client over stdio listens to. The SDK answers its `subscriptions/listen` and forwards
+ * notifications of resources to those who listen, but does not report which resources these are: such requests are read
+ * here on their way.
  */
 export class StdioListens {
   /** Tells the client that a resource changed; set once it is known that the client is a modern one. */
