@@ -584,7 +584,21 @@ describe.skipIf(!browser)('the page', () => {
     await other.getByText('No server yet.').waitFor()
     await other.getByRole('link', { name: 'Try it' }).click()
     await other.getByText('They appear here as soon as a server has listed them.').waitFor()
+    // Events keep asking for answers.
+    await other.unrouteAll({ behavior: 'wait' })
     await other.close()
+  })
+
+  it('has the focus in the field of a search, and elsewhere on the new view', async () => {
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.id)
+    await go('servers')
+    await expect.poll(focused, PATIENCE).toBe('main')
+    await go('search')
+    await page.getByLabel('Search for tools').waitFor()
+    // An effect after the first frame must not take it away.
+    await page.evaluate(() => new Promise((done) => setTimeout(done, 200)))
+    expect(await focused()).toBe('Search for tools')
   })
 
   it('is used by keyboard: / searches, ? helps, g and a letter goes', async () => {

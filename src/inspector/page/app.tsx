@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { needsToken } from './api-client.ts'
 import { Guide } from './guide/guide.tsx'
 import { Help } from './help.tsx'
@@ -17,7 +17,8 @@ export function App() {
   const view = VIEWS.find((each) => each.path === path) ?? VIEWS[0]
   const main = useRef<HTMLElement>(null)
   const before = useRef(path)
-  useEffect(() => {
+  // Before a view's own effects and anybody's keys: a field of the new view may take the focus, and keeps it.
+  useLayoutEffect(() => {
     document.title = `${view?.title} · Toolcrib`
     // A new view starts at its top, for eyes and for screen readers.
     if (before.current !== path) main.current?.focus({ preventScroll: true })
