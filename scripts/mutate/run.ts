@@ -1,6 +1,7 @@
 // Breaks one source file in many small ways and runs its tests each time, to find changes that no test detects:
 //   npm run mutate -- src/schema/coerce.ts [more tests…]
-// Runs the tests of its folder that import the file (all of them when none does), and any other tests named.
+// Runs the tests of its folder that are named after the file or import it (all of them when none does), and any other tests
+// named.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -17,10 +18,12 @@ const beside = files.flatMap((file) => {
   const [path = file] = file.split(':')
   const folder = dirname(path)
   const inFolder = readdirSync(folder).filter((name) => name.endsWith('.test.ts'))
-  const importing = inFolder.filter((name) =>
-    readFileSync(join(folder, name), 'utf8').includes(`'./${basename(path)}'`),
+  const own = inFolder.filter(
+    (name) =>
+      name === basename(path).replace(/\.ts$/, '.test.ts') ||
+      readFileSync(join(folder, name), 'utf8').includes(`'./${basename(path)}'`),
   )
-  return importing.length > 0 ? importing.map((name) => join(folder, name)) : [`${folder}/**/*.test.ts`]
+  return own.length > 0 ? own.map((name) => join(folder, name)) : [`${folder}/**/*.test.ts`]
 })
 const { status } = spawnSync(
   'npx',
