@@ -29,7 +29,7 @@ export interface HistoryOptions {
 
 /** Sessions that the page itself opens; they are shown live and counted nowhere. */
 export const PAGE_SESSION = 'page:'
-/** The session that shows what a first turn costs; nobody is told of it. */
+/** The session that shows what a first turn costs; it is left out of the history. */
 export const MEASURING_SESSION = `${PAGE_SESSION}cost`
 
 const KEY = 'inspector:activity'
