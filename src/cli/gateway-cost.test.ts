@@ -2,6 +2,7 @@ import { ToolcribError, ToolRegistry } from 'toolcrib'
 import { connectServers } from 'toolcrib/mcp'
 import { describe, expect, it } from 'vitest'
 import { gatewayCost } from './gateway-cost.ts'
+import { TokenCounts } from './token-counts.ts'
 
 class BrokenRegistry extends ToolRegistry {
   override openSession(): never {
@@ -13,7 +14,7 @@ describe('what a gateway costs', () => {
   it('is refused with the next step when the gateway cannot list its tools', async () => {
     const registry = new BrokenRegistry()
     const servers = connectServers(registry, { servers: {} })
-    const cost = gatewayCost({ registry, servers }, (text) => text.length)
+    const cost = gatewayCost({ registry, servers }, new TokenCounts({ env: {} }))
     await expect(cost).rejects.toThrow(ToolcribError)
     await expect(cost).rejects.toThrow(/^the gateway cannot list its tools: .*; check .*"toolcrib doctor"$/)
   })

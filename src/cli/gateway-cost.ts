@@ -1,6 +1,6 @@
-import { type TokenCounter, ToolcribError, type ToolDefinition } from 'toolcrib'
+import { ToolcribError, type ToolDefinition } from 'toolcrib'
 import type { OpenedRegistry } from 'toolcrib/mcp'
-import { definitionTokens } from './definition-tokens.ts'
+import type { TokenCounts } from './token-counts.ts'
 
 /** What the gateway lists for a client, and what that costs with every request. */
 export interface GatewayCost {
@@ -14,7 +14,7 @@ export interface GatewayCost {
  */
 export async function gatewayCost(
   { registry, servers }: Pick<OpenedRegistry, 'registry' | 'servers'>,
-  countTokens: TokenCounter,
+  counts: TokenCounts,
 ): Promise<GatewayCost> {
   const { createGateway } = await import('toolcrib/gateway')
   // The command has waited for the servers already.
@@ -34,7 +34,7 @@ export async function gatewayCost(
       description,
       parameters,
     }))
-    return { tools: tools.length, tokens: definitionTokens(tools, countTokens) }
+    return { tools: tools.length, tokens: await counts.sum(tools) }
   } finally {
     await gateway.close()
   }

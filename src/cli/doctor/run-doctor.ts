@@ -1,4 +1,4 @@
-import { exactTokenCounter, type ServerStatus, type TokenCounter, ToolcribError } from 'toolcrib'
+import { type ServerStatus, ToolcribError, type ToolRegistry } from 'toolcrib'
 import {
   compareWithLock,
   type Finding,
@@ -9,11 +9,11 @@ import {
   observeServers,
   type ServerConfig,
 } from 'toolcrib/mcp'
-import { definitionTokens } from '../definition-tokens.ts'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural, shellWord } from '../text.ts'
+import { TokenCounts } from '../token-counts.ts'
 import {
   findWithFlags,
   hasLockfile,
@@ -70,13 +70,13 @@ async function examine(terminal: Terminal, flags: DoctorFlags): Promise<Report> 
   const isRequired = flags.locked || (found.config.requireLock === true && !hasLockfile(found))
   const missing = isRequired ? missingLockfile(found) : undefined
   if (missing !== undefined) return withoutLock(found, 'none', missing)
-  const countTokens = await exactTokenCounter()
   return withRegistry(terminal, flags, {}, async (ready) => {
     const startFaults = await startFaultsOf(ready, terminal)
     const observed = await observeServers(ready, terminal)
     const changes = hasLockfile(ready) && ready.lockfile ? compareWithLock(ready.lockfile, observed) : []
     const waitedMs = longestWait(ready.config.servers, flags)
-    return diagnose(ready, { countTokens, startFaults, changes, waitedMs })
+    const tokens = await tokensByServer(ready.registry, new TokenCounts(terminal))
+    return diagnose(ready, { tokens, startFaults, changes, waitedMs })
   })
 }
 
@@ -153,12 +153,25 @@ async function startFault(
 }
 
 interface Measures {
-  readonly countTokens: TokenCounter
+  /** What the definitions of each server cost. */
+  readonly tokens: ReadonlyMap<string, number>
   /** Differences from the lockfile. */
   readonly changes: readonly LockChange[]
   readonly startFaults: ReadonlyMap<string, string>
   /** How long servers had to start. */
   readonly waitedMs: number
+}
+
+async function tokensByServer(
+  registry: ToolRegistry,
+  counts: TokenCounts,
+): Promise<ReadonlyMap<string, number>> {
+  const schemas = registry.listSchemas()
+  const tokensOf = await counts.each(schemas)
+  const sums = new Map<string, number>()
+  for (const [at, { mcpServer = '' }] of schemas.entries())
+    sums.set(mcpServer, (sums.get(mcpServer) ?? 0) + (tokensOf[at] ?? 0))
+  return sums
 }
 
 function diagnose(ready: ReadyRegistry, measures: Measures): Report {
@@ -196,11 +209,10 @@ function withoutRepeats(report: ServerReport): ServerReport {
 
 function serverReport(
   server: string,
-  { config, registry, servers, statuses, events }: ReadyRegistry,
-  { countTokens, waitedMs }: Pick<Measures, 'countTokens' | 'waitedMs'>,
+  { config, servers, statuses, events }: ReadyRegistry,
+  { tokens, waitedMs }: Pick<Measures, 'tokens' | 'waitedMs'>,
 ): ServerReport {
   const status = statuses.find((each) => each.server === server)
-  const own = registry.listSchemas().filter(({ mcpServer }) => mcpServer === server)
   const took = connectTime(server, events)
   const warnings = events.flatMap((event) => {
     if (event.server !== server) return []
@@ -212,7 +224,7 @@ function serverReport(
     ...conditionOf(status, config.servers[server], waitedMs),
     ...(took === undefined ? {} : { connectMs: Math.round(took) }),
     tools: servers.tools(server)?.length ?? 0,
-    tokens: definitionTokens(own, countTokens),
+    tokens: tokens.get(server) ?? 0,
     warnings: [...new Set(warnings)].slice(0, 5),
   }
 }

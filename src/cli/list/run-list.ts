@@ -1,15 +1,10 @@
 import pc from 'picocolors'
-import {
-  exactTokenCounter,
-  type JsonSchema,
-  type ServerStatus,
-  type TokenCounter,
-  ToolcribError,
-} from 'toolcrib'
+import { type JsonSchema, type ServerStatus, ToolcribError } from 'toolcrib'
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { noteMissing } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, cut, figure, plain, plainLines, plural, shellWord, toolName } from '../text.ts'
+import { TokenCounts } from '../token-counts.ts'
 import { findWithFlags, type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
 
 export interface ListFlags extends ServerFlags, RegistryFlags, RefreshFlags {
@@ -25,9 +20,8 @@ export async function runList(
   const found = await findWithFlags(terminal, flags)
   const wanted = wantedTools(names, Object.keys(found.config.servers))
   const servers = (server: string) => names.length === 0 || wanted.has(server)
-  const countTokens = await exactTokenCounter()
   return withRegistry(terminal, flags, { found, servers, ...remembering(flags) }, async (ready) => {
-    const listing = onlyWanted(toListing(ready, countTokens), wanted)
+    const listing = onlyWanted(await toListing(ready, new TokenCounts(terminal)), wanted)
     if (flags.json) terminal.printJson(listing)
     else show(terminal, listing, flags.schema === true)
     return noteMissing(terminal, ready.statuses, 'listed')
@@ -98,16 +92,20 @@ interface Listing {
   readonly tokens: number
 }
 
-function toListing({ registry, statuses, config }: ReadyRegistry, countTokens: TokenCounter): Listing {
+async function toListing(
+  { registry, statuses, config }: ReadyRegistry,
+  counts: TokenCounts,
+): Promise<Listing> {
   const schemas = registry.listSchemas()
+  const tokensOf = await counts.each(schemas)
+  const listed = schemas.map(({ name, description, parameters, mcpServer }, at) => {
+    const { state, reason } = registry.explain(name)
+    const isHeld = state === 'quarantined' || state === 'denied'
+    const tool = { name, description, inputSchema: parameters, tokens: tokensOf[at] ?? 0, state }
+    return { mcpServer, tool: isHeld ? { ...tool, reason } : tool }
+  })
   const servers = statuses.map((status) => {
-    const own = schemas.filter(({ mcpServer }) => mcpServer === status.server)
-    const tools = own.map(({ name, description, parameters }) => {
-      const { state, reason } = registry.explain(name)
-      const isHeld = state === 'quarantined' || state === 'denied'
-      const tokens = countTokens(JSON.stringify({ name, description, parameters }))
-      return { name, description, inputSchema: parameters, tokens, state, ...(isHeld ? { reason } : {}) }
-    })
+    const tools = listed.filter(({ mcpServer }) => mcpServer === status.server).map(({ tool }) => tool)
     return { ...status, tokens: sum(tools), tools }
   })
   return {

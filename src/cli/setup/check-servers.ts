@@ -1,9 +1,9 @@
-import { exactTokenCounter, type ServerStatus } from 'toolcrib'
+import type { ServerStatus } from 'toolcrib'
 import type { ServerConfig } from 'toolcrib/mcp'
-import { definitionTokens } from '../definition-tokens.ts'
 import { type GatewayCost, gatewayCost } from '../gateway-cost.ts'
 import { mendServer, type ServerFault } from '../mend-server.ts'
 import type { Terminal } from '../terminal.ts'
+import { TokenCounts } from '../token-counts.ts'
 import { findWithFlags, withRegistry } from '../with-registry.ts'
 
 /** How long servers may take to answer. */
@@ -23,7 +23,7 @@ export interface ServerCheck {
 
 /** Starts the servers of a config, waits at most ten seconds, and counts. */
 export async function checkServers(terminal: Terminal, config: string): Promise<ServerCheck> {
-  const countTokens = await exactTokenCounter()
+  const counts = new TokenCounts(terminal)
   const flags = { config, timeout: CHECK_MS }
   const found = await findWithFlags(terminal, flags)
   return withRegistry(terminal, flags, { found, remembered: true }, async (ready) => {
@@ -33,8 +33,8 @@ export async function checkServers(terminal: Terminal, config: string): Promise<
       servers: statuses.length,
       ready: statuses.length - broken.length,
       tools: registry.size,
-      fullTokens: definitionTokens(registry.toDefinitions(), countTokens),
-      gateway: await gatewayCost(ready, countTokens),
+      fullTokens: await counts.sum(registry.toDefinitions()),
+      gateway: await gatewayCost(ready, counts),
       broken: broken.map((status) => describeBroken(status, found.config.servers[status.server])),
     }
   })

@@ -1,27 +1,19 @@
 import pc from 'picocolors'
-import {
-  exactTokenCounter,
-  type ServerStatus,
-  type Stats,
-  type TokenCounter,
-  type ToolDefinition,
-  type ToolSchema,
-} from 'toolcrib'
-import { definitionTokens } from '../definition-tokens.ts'
+import type { ServerStatus, Stats, ToolSchema } from 'toolcrib'
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { gatewayCost } from '../gateway-cost.ts'
 import { isNoneThere, noteMissing, noteQuarantined, quarantinedTools } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, figure, plural } from '../text.ts'
+import { TokenCounts } from '../token-counts.ts'
 import { type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
 
 export interface StatsFlags extends ServerFlags, RegistryFlags, RefreshFlags {}
 
 /** Counts the tools, and the cost of a turn with and without deferral. */
 export async function runStats(terminal: Terminal, flags: StatsFlags): Promise<number> {
-  const countTokens = await exactTokenCounter()
   return withRegistry(terminal, flags, remembering(flags), async (ready) => {
-    const figures = await measure(ready, countTokens)
+    const figures = await measure(ready, new TokenCounts(terminal))
     ready.signal.throwIfAborted()
     if (flags.json) terminal.printJson(figures)
     else if (!isNoneThere(ready.statuses)) show(terminal, figures)
@@ -49,33 +41,37 @@ interface Figures extends Stats {
   readonly sources: readonly { readonly source: string; readonly tools: number; readonly tokens: number }[]
 }
 
-async function measure(ready: ReadyRegistry, countTokens: TokenCounter): Promise<Figures> {
+async function measure(ready: ReadyRegistry, counts: TokenCounts): Promise<Figures> {
   const { registry, statuses } = ready
-  const costOf = (tools: readonly ToolDefinition[]) => definitionTokens(tools, countTokens)
-  const bySource = new Map<string, ToolSchema[]>()
-  for (const schema of registry.listSchemas()) {
-    const key = schema.mcpServer ?? schema.pluginId ?? schema.source
-    bySource.set(key, [...(bySource.get(key) ?? []), schema])
-  }
-  const sources = [...bySource]
-    .map(([source, tools]) => ({ source, tools: tools.length, tokens: costOf(tools) }))
-    .sort((a, b) => b.tokens - a.tokens)
   const shown = (await registry.openSession()).surface().tools
   const metaTools = shown.filter(({ name }) => !registry.has(name))
-  const [full, turn] = [costOf(registry.toDefinitions()), costOf(shown)]
+  const [full, turn] = [await counts.sum(registry.toDefinitions()), await counts.sum(shown)]
+  const metaTokens = await counts.each(metaTools)
   return {
     ...registry.stats(),
     tokens: {
       full,
       turn,
-      meta_tools: Object.fromEntries(metaTools.map((tool) => [tool.name, costOf([tool])])),
+      meta_tools: Object.fromEntries(metaTools.map(({ name }, at) => [name, metaTokens[at] ?? 0])),
       saved_percent: full === 0 ? 0 : Number((100 * (1 - turn / full)).toFixed(1)),
-      gateway: (await gatewayCost(ready, countTokens)).tokens,
+      gateway: (await gatewayCost(ready, counts)).tokens,
     },
     quarantined: quarantinedTools(registry),
     servers: statuses,
-    sources,
+    sources: await sourcesOf(registry.listSchemas(), counts),
   }
+}
+
+/** The most expensive first. */
+async function sourcesOf(schemas: readonly ToolSchema[], counts: TokenCounts): Promise<Figures['sources']> {
+  const sources = new Map<string, { tools: number; tokens: number }>()
+  const tokensOf = await counts.each(schemas)
+  for (const [at, { mcpServer, pluginId, source: kind }] of schemas.entries()) {
+    const source = mcpServer ?? pluginId ?? kind
+    const { tools, tokens } = sources.get(source) ?? { tools: 0, tokens: 0 }
+    sources.set(source, { tools: tools + 1, tokens: tokens + (tokensOf[at] ?? 0) })
+  }
+  return [...sources].map(([source, cost]) => ({ source, ...cost })).sort((a, b) => b.tokens - a.tokens)
 }
 
 function show(terminal: Terminal, figures: Figures): void {

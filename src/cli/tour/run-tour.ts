@@ -1,9 +1,9 @@
 import pc from 'picocolors'
-import { exactTokenCounter, type Session, type ToolcribEvent, type ToolDefinition } from 'toolcrib'
-import { definitionTokens } from '../definition-tokens.ts'
+import { exactTokenCounter, type Session, type ToolcribEvent } from 'toolcrib'
 import { orAborted, untilSignal } from '../interrupt.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, cut, figure, plain, plural } from '../text.ts'
+import { TokenCounts } from '../token-counts.ts'
 import { openScene, type Scene } from './scenes.ts'
 
 /** Walks through one conversation, turn by turn, on servers that it starts itself. */
@@ -47,7 +47,10 @@ async function openAndWalk(
   try {
     const scene = await orAborted(opening, signal)
     progress.clear()
-    return await orAborted(walk(scene, { events, say, countTokens, width: terminal.width }), signal)
+    return await orAborted(
+      walk(scene, { events, say, counts: new TokenCounts(terminal), width: terminal.width }),
+      signal,
+    )
   } finally {
     progress.clear()
     await (await opening).close()
@@ -57,14 +60,13 @@ async function openAndWalk(
 interface Walk {
   readonly events: readonly ToolcribEvent[]
   readonly say: (line?: string) => void
-  readonly countTokens: (text: string) => number
+  readonly counts: TokenCounts
   /** Characters per line. */
   readonly width: number
 }
 
-async function walk(scene: Scene, { events, say, countTokens, width }: Walk): Promise<TourFigures> {
+async function walk(scene: Scene, { events, say, counts, width }: Walk): Promise<TourFigures> {
   const { registry } = scene
-  const costOf = (tools: readonly ToolDefinition[]) => definitionTokens(tools, countTokens)
   let step = 0
   const heading = (text: string) => say(`\n${pc.bold(pc.cyan(`${++step}. ${text}`))}`)
 
@@ -75,14 +77,14 @@ async function walk(scene: Scene, { events, say, countTokens, width }: Walk): Pr
 
   heading('Full mode: every schema, every turn')
   const full = await registry.openSession({ mode: 'full' })
-  const fullTokens = costOf(registry.toDefinitions())
+  const fullTokens = await counts.sum(registry.toDefinitions())
   say(`   ${plural(registry.size, 'tool')} on the surface, ${tokens(fullTokens)} per turn`)
   for (const metaTool of full.surface().tools.filter(({ name }) => !registry.has(name)))
-    say(pc.dim(`   (plus the meta-tool ${metaTool.name}: ${figure(costOf([metaTool]))} tokens)`))
+    say(pc.dim(`   (plus the meta-tool ${metaTool.name}: ${figure(await counts.sum([metaTool]))} tokens)`))
 
   heading('Lazy mode: a search tool, and the tools the session has checked out')
   const lazy = await registry.openSession({ mode: 'lazy', maxActive: MAX_ACTIVE })
-  const lazyTokens = costOf(lazy.surface().tools)
+  const lazyTokens = await counts.sum(lazy.surface().tools)
   say(
     `   ${plural(lazy.surface().tools.length, 'tool')} on the surface, ${tokens(lazyTokens)} per turn ${saved(lazyTokens, fullTokens)}`,
   )
@@ -94,7 +96,7 @@ async function walk(scene: Scene, { events, say, countTokens, width }: Walk): Pr
   if (first) say(pc.dim(`   why the first: ${first.reasons.join('; ')}`))
 
   heading('The next turn shows what it found')
-  const afterSearchTokens = costOf(lazy.surface().tools)
+  const afterSearchTokens = await counts.sum(lazy.surface().tools)
   say(
     `   ${lazy
       .surface()
