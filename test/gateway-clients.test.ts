@@ -146,7 +146,7 @@ describe('a call that waits for its client', () => {
     expect(gateway.status()).toMatchObject({ callsParked: 0, callsUnderWay: 0 })
   })
 
-  it('is answered with an error that says to call again, when a restart ended it', async () => {
+  it('is answered with an error that does not call it safe to repeat, when a restart ended it', async () => {
     const store = memoryStore()
     const ask = (gateway: Gateway, more: object) =>
       rawRequest(gateway, 'tools/call', { ...ASK, ...more, _meta: askable })
@@ -158,10 +158,24 @@ describe('a call that waits for its client', () => {
     const { gateway } = await openGateway({ everything: EVERYTHING }, { store })
     const [key = ''] = Object.keys(result.inputRequests)
     const answer = { inputResponses: { [key]: ANSWER }, requestState: result.requestState }
-    expect((await ask(gateway, answer)).answer).toMatchObject({
-      error: { message: expect.stringContaining('call again without requestState'), data: { retry: true } },
+    const lost = (await ask(gateway, answer)).answer
+    expect(lost).toMatchObject({
+      error: { code: -32_603, message: expect.stringContaining('may have done part of its work') },
     })
+    expect(lost.error).not.toHaveProperty('data')
     expect((await ask(gateway, answer)).answer).toMatchObject({ error: { code: -32_602 } })
+  })
+
+  it('is cancelled when too many wait already, and not described as safe to repeat', async () => {
+    const { gateway } = await openGateway({ everything: EVERYTHING }, { limits: { maxParked: 1 } })
+    const ask = () => rawRequest(gateway, 'tools/call', { ...ASK, _meta: askable })
+    expect((await ask()).answer).toMatchObject({ result: { resultType: 'input_required' } })
+    const crowded = (await ask()).answer
+    expect(crowded).toMatchObject({
+      error: { code: -32_000, message: expect.stringContaining('may have done part of its work') },
+    })
+    expect(crowded.error).not.toHaveProperty('data')
+    expect(gateway.status()).toMatchObject({ callsParked: 1 })
   })
 
   it('is given up at its deadline', async () => {

@@ -11,8 +11,11 @@ import { RpcError } from './rpc-error.ts'
 const INVALID_PARAMS = -32_602
 const OVERLOADED = -32_000
 const CALL_LOST = -32_603
+// Servers ask in the middle of a call: nobody knows what this one had done by then.
 const LOST =
-  'the call ended while it waited for this answer, because the gateway was restarted; call again without requestState'
+  'the call ended without a result, because the gateway that held it stopped; it may have done part of its work, so check that before you call again without requestState'
+const CROWDED =
+  'too many calls wait for an answer of their client, so this one was cancelled when it asked; it may have done part of its work'
 const STOPPING = 'the gateway stopped before this call ended; whether it ran is unknown'
 const GATHER_MS = 10
 
@@ -185,15 +188,13 @@ export class ModernCalls {
     if (error instanceof UnreachableReplica) throw error
     const isLost = await this.#records.has(id)
     void this.#records.remove(id)
-    throw isLost ? new RpcError(CALL_LOST, LOST, { retry: true }) : error
+    throw isLost ? new RpcError(CALL_LOST, LOST) : error
   }
 
   async #park(call: PendingCall, boundTo: string): Promise<string> {
     if (this.#parked.size >= this.#limits.maxParked) {
       call.abandon('too many calls wait for an answer')
-      throw new RpcError(OVERLOADED, 'too many calls wait for an answer of their client', {
-        retryAfterMs: 1_000,
-      })
+      throw new RpcError(OVERLOADED, CROWDED)
     }
     const id = this.#newId()
     const stopTimer = this.#schedule(this.#limits.askTimeoutMs, () => {
