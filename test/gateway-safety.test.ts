@@ -139,10 +139,17 @@ describe('a request with 250,000 keys', () => {
     const call = (args: string) =>
       `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool_search","arguments":${args}}}`
     // The second one is not even JSON, which a parser would notice.
-    for (const body of [`{${keys}}`, `{${keys}`, call(`{${keys}}`), `[${'{},'.repeat(60_000)}{}]`]) {
+    const numbers = `[${'1,'.repeat(600_000)}1]`
+    for (const body of [
+      `{${keys}}`,
+      `{${keys}`,
+      call(`{${keys}}`),
+      `[${'{},'.repeat(60_000)}{}]`,
+      call(numbers),
+    ]) {
       const response = await gateway.fetch(post(URL_OF_GATEWAY, body))
       expect(response.status).toBe(413)
-      expect(await response.text()).toContain('too many keys, objects and lists; split it into several')
+      expect(await response.text()).toContain('too many keys, objects, lists or list items; split it')
     }
   })
 

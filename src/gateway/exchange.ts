@@ -45,7 +45,7 @@ export type Body =
 /** How many bytes a client may leave unread on a stream before it is disconnected. */
 export const MAX_UNREAD_BYTES = 8 * 1024 * 1024
 
-/** Reads a body. One with too many keys is not parsed: each key costs a hundred times as much as a character of text. */
+/** Reads a body. One with too many keys or items is not parsed: each costs far more than a character of text. */
 export function parseBody(text: string, { maxBodyKeys }: Pick<Limits, 'maxBodyKeys'>): Body {
   if (maxBodyKeys > 0 && hasMoreKeys(text, maxBodyKeys)) return { kind: 'too-many-keys' }
   try {
@@ -55,19 +55,28 @@ export function parseBody(text: string, { maxBodyKeys }: Pick<Limits, 'maxBodyKe
   }
 }
 
-/** Whether a JSON text has more than `most` keys, objects and lists. Stops reading as soon as it has. */
+/**
+ * Whether a JSON text has more than `most` keys, objects and lists, or ten times as many items. Stops reading as soon as
+ * it has.
+ */
 function hasMoreKeys(text: string, most: number): boolean {
   if (text.length <= most) return false
-  let count = 0
+  const mostItems = most * ITEMS_PER_KEY
+  let keys = 0
+  let items = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) at = endOfString(text, at)
-    else if ((code === COLON || code === OPEN_OBJECT || code === OPEN_LIST) && ++count > most) return true
+    else if (code === COMMA) {
+      if (++items > mostItems) return true
+    } else if ((code === COLON || code === OPEN_OBJECT || code === OPEN_LIST) && ++keys > most) return true
   }
   return false
 }
 
-const [QUOTE, BACKSLASH, COLON, OPEN_OBJECT, OPEN_LIST] = [0x22, 0x5c, 0x3a, 0x7b, 0x5b]
+/** An item of a list costs about a tenth of a key. */
+const ITEMS_PER_KEY = 10
+const [QUOTE, COMMA, BACKSLASH, COLON, OPEN_OBJECT, OPEN_LIST] = [0x22, 0x2c, 0x5c, 0x3a, 0x7b, 0x5b]
 
 /** Where the string that begins at `start` ends. */
 function endOfString(text: string, start: number): number {

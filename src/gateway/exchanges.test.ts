@@ -37,6 +37,13 @@ describe('a body with many keys', () => {
     if (count > 1) expect(parseBody(text, { maxBodyKeys: count - 1 })).toEqual({ kind: 'too-many-keys' })
   })
 
+  it('may have ten times as many items, and no more', () => {
+    const listOf = (items: number) => `[${'1,'.repeat(items - 1)}1]`
+    expect(parseBody(listOf(21), { maxBodyKeys: 2 }).kind).toBe('json')
+    expect(parseBody(listOf(22), { maxBodyKeys: 2 })).toEqual({ kind: 'too-many-keys' })
+    expect(parseBody(`["${','.repeat(100)}"]`, { maxBodyKeys: 2 }).kind).toBe('json')
+  })
+
   it('is not parsed, and not read any further than the limit', () => {
     const read: number[] = []
     const text = Object.assign(new String('{"a":1,"b":2,"c":3,'.padEnd(1_000, ' ')), {

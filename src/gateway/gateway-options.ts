@@ -95,7 +95,7 @@ export interface GatewayOAuth {
 export interface GatewayLimits {
   /** The largest body of a request; 4 MiB. */
   readonly maxBodyBytes?: number | undefined
-  /** Keys, objects and lists in the body of a request; 50,000. */
+  /** Keys, objects and lists in the body of a request; 50,000. It may have ten times as many list items. */
   readonly maxBodyKeys?: number | undefined
   /** How long a client may take to send a body; 30,000. */
   readonly bodyTimeoutMs?: number | undefined

@@ -35,13 +35,22 @@ interface Arrived {
 }
 
 const BODY_FAULTS = {
-  'too-large': { status: 413, code: -32_000, message: 'the request is too large' },
+  'too-large': {
+    status: 413,
+    code: -32_000,
+    message: "the request is too large; send less, or raise the gateway's limit max_body_bytes",
+  },
   'too-many-keys': {
     status: 413,
     code: -32_000,
-    message: 'the request has too many keys, objects and lists; split it into several',
+    message:
+      "the request has too many keys, objects, lists or list items; split it into several, or raise the gateway's limit max_body_keys",
   },
-  'too-slow': { status: 408, code: -32_000, message: 'the request took too long to arrive' },
+  'too-slow': {
+    status: 408,
+    code: -32_000,
+    message: "the request took longer to arrive than the gateway's limit body_timeout_ms",
+  },
   invalid: { status: 400, code: -32_700, message: 'Parse error' },
 }
 
