@@ -60,6 +60,7 @@ export type {
   ToolcribEvent,
 } from './events.ts'
 export type { Finding, FindingKind, Severity } from './finding.ts'
+export { hasMoreKeys } from './json.ts'
 export type { ActivationReport, SearchStyle, SearchToolName } from './meta-tools/search-session.ts'
 export { withoutHidden } from './names.ts'
 export { type JsonReducerOptions, json } from './reduce/json.ts'

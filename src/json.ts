@@ -83,14 +83,62 @@ export function setOwn(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
 }
 
-/** Reads the arguments of a call leniently: absent ones are `{}`, and JSON in a string is parsed. */
+/**
+ * Reads the arguments of a call leniently: absent ones are `{}`, and JSON in a string is parsed, unless it has more keys
+ * than any real arguments.
+ */
 export function readArguments(given: unknown): unknown {
   if (given === undefined || given === null) return {}
   if (typeof given !== 'string') return given
   if (given.trim() === '') return {}
+  if (hasMoreKeys(given, MAX_TEXT_KEYS)) return given
   try {
     return JSON.parse(given)
   } catch {
     return given
   }
+}
+
+/** Keys, objects and lists in JSON that a string contains; a text with more is not parsed. */
+export const MAX_TEXT_KEYS = 50_000
+
+/**
+ * Whether a JSON text has more than `most` keys, objects and lists, or ten times as many items. Costs a fraction of
+ * parsing it, and stops at the limit: keys and items cost far more to parse than the characters of a long text.
+ *
+ * @example
+ * ```ts
+ * import { hasMoreKeys } from 'toolcrib'
+ *
+ * console.log(hasMoreKeys('{"a":1,"b":[2]}', 3)) // true
+ * ```
+ */
+export function hasMoreKeys(text: string, most: number): boolean {
+  if (text.length <= most) return false
+  const mostItems = most * ITEMS_PER_KEY
+  let keys = 0
+  let items = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(text, at)
+    else if (code === COMMA) {
+      if (++items > mostItems) return true
+    } else if ((code === COLON || code === OPEN_OBJECT || code === OPEN_LIST) && ++keys > most) return true
+  }
+  return false
+}
+
+/** An item of a list costs about a tenth of a key. */
+const ITEMS_PER_KEY = 10
+const [QUOTE, COMMA, BACKSLASH, COLON, OPEN_OBJECT, OPEN_LIST] = [0x22, 0x2c, 0x5c, 0x3a, 0x7b, 0x5b]
+
+/** Where the string that begins at `start` ends. */
+function endOfString(text: string, start: number): number {
+  let at = start + 1
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) break
+    if (code === BACKSLASH) at++
+  }
+  return at
 }

@@ -37,6 +37,19 @@ describe('call_tool', () => {
     expect(session.isActive('delete_rows')).toBe(false)
   })
 
+  it('compares no name that is longer than any tool’s with those that there are', async () => {
+    const { session } = await open()
+    const errorOf = async (name: string) => {
+      const result = await call(session, 'call_tool', { name, arguments: {} })
+      return result.ok ? result.value : result.error
+    }
+    expect(await errorOf('delete__rows')).toBe('deleted')
+    expect(await errorOf('delete_row')).toContain('did you mean delete_rows?')
+    const long = `delete${'_'.repeat(2_000)}`
+    expect(await errorOf(`${long}rows`)).toContain('find it with tool_search')
+    expect(await errorOf(`${long}row`)).toContain('find it with tool_search')
+  })
+
   it('names at most five misplaced keys, each cut short', async () => {
     const { session } = await open()
     const flat = Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`${n}${'k'.repeat(500)}`, n]))

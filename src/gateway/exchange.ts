@@ -1,3 +1,4 @@
+import { hasMoreKeys } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import type { Limits } from './gateway-options.ts'
 
@@ -53,40 +54,6 @@ export function parseBody(text: string, { maxBodyKeys }: Pick<Limits, 'maxBodyKe
   } catch {
     return { kind: 'invalid' }
   }
-}
-
-/**
- * Whether a JSON text has more than `most` keys, objects and lists, or ten times as many items. Stops reading as soon as
- * it has.
- */
-function hasMoreKeys(text: string, most: number): boolean {
-  if (text.length <= most) return false
-  const mostItems = most * ITEMS_PER_KEY
-  let keys = 0
-  let items = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) at = endOfString(text, at)
-    else if (code === COMMA) {
-      if (++items > mostItems) return true
-    } else if ((code === COLON || code === OPEN_OBJECT || code === OPEN_LIST) && ++keys > most) return true
-  }
-  return false
-}
-
-/** An item of a list costs about a tenth of a key. */
-const ITEMS_PER_KEY = 10
-const [QUOTE, COMMA, BACKSLASH, COLON, OPEN_OBJECT, OPEN_LIST] = [0x22, 0x2c, 0x5c, 0x3a, 0x7b, 0x5b]
-
-/** Where the string that begins at `start` ends. */
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) break
-    if (code === BACKSLASH) at++
-  }
-  return at
 }
 
 /** A refusal outside the protocol. */

@@ -2,9 +2,12 @@ import { nameSkeletons } from '../names.ts'
 import type { Entry } from './entry.ts'
 
 const MAX_EDITS = 3
+/** No name that can be registered comes close to a longer one. */
+const MAX_CHARACTERS = 2_000
 
 /** Returns a few names close to an unknown one: the same own name elsewhere, or up to three letters different. */
 export function closeNames(name: string, entries: Iterable<Entry>, limit: number): string[] {
+  if (name.length > MAX_CHARACTERS) return []
   const [wanted = ''] = nameSkeletons(name)
   const ownWanted = wanted.slice(wanted.lastIndexOf('.') + 1)
   const close: { name: string; distance: number }[] = []

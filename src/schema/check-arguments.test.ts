@@ -28,6 +28,15 @@ describe('arguments', () => {
     expect(accepted(object({}), 'not json')).toBe('arguments: expected object, got string ("not json")')
   })
 
+  test('with too many keys in a JSON string are not read', () => {
+    const text = JSON.stringify(Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`k${at}`, 1])))
+    expect(accepted(object({}), text)).toMatch(/^arguments: expected object, got string/)
+    expect(accepted(object({ a: { type: 'object' } }), { a: text })).toMatch(
+      /^a: expected object, got string/,
+    )
+    expect(accepted(object({ a: { type: 'object' } }), { a: '{"k":1}' })).toEqual({ a: { k: 1 } })
+  })
+
   test('are the tool’s own copy, with a key called __proto__ like any other', () => {
     const given = JSON.parse('{"a":{"b":[1]},"__proto__":{"polluted":true}}')
     const args = accepted(true, given) as typeof given

@@ -1,4 +1,4 @@
-import { isRecord } from '../json.ts'
+import { hasMoreKeys, isRecord, MAX_TEXT_KEYS } from '../json.ts'
 import type { WorkBudget } from '../time.ts'
 import { isOfType } from './assertions.ts'
 import type { CompiledSchema } from './check-arguments.ts'
@@ -125,6 +125,7 @@ function readNumber(text: string): number | undefined {
 }
 
 function parseJson(text: string): unknown {
+  if (hasMoreKeys(text, MAX_TEXT_KEYS)) return undefined
   try {
     return JSON.parse(text)
   } catch {

@@ -48,6 +48,7 @@ export class ExactNames {
    * exactly one listing has it.
    */
   find(written: string, accepts: (listing: Listing) => boolean): readonly Listing[] {
+    if (written.length > MAX_WRITTEN) return NOTHING
     const key = keyOf(written)
     const held = this.#byHash.get(hashOf(key))
     if (held === undefined || key === '') return NOTHING
@@ -62,6 +63,8 @@ export class ExactNames {
 }
 
 const NOTHING: readonly Listing[] = []
+/** No spelling of a name that can be registered is longer. */
+const MAX_WRITTEN = 2_000
 
 function hashesOf(listing: Listing): number[] {
   const { name, ownName, source } = listing
