@@ -175,6 +175,7 @@ export async function openInspector() {
     origin: listener.origin,
     url: `${listener.origin}/#token=${TOKEN}`,
     token: TOKEN,
+    gateway,
     registry,
     servers,
     path,

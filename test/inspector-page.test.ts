@@ -64,16 +64,70 @@ describe.skipIf(!browser)('the page', () => {
     expect(page.url()).toBe(`${crib.origin}/#/`)
     await page.reload()
     await shown('tokens saved today')
-    expect(await page.context().cookies()).toEqual([])
+    const cookies = await page.context().cookies(`${crib.origin}/api/`)
+    const name = `toolcrib-${new URL(crib.origin).port}`
+    expect(cookies).toMatchObject([{ name, path: '/api', httpOnly: true, sameSite: 'Strict', expires: -1 }])
+    const stored = await page.evaluate(() =>
+      JSON.stringify({ ...localStorage, ...sessionStorage, cookie: document.cookie }),
+    )
+    expect(JSON.stringify(cookies) + stored).not.toContain(crib.token)
+    expect(JSON.parse(stored)).toMatchObject({ 'toolcrib-sign-in': expect.any(String), cookie: '' })
   })
 
-  it('asks for a token where it has none', async () => {
-    const other = await browser?.newPage()
-    await other?.goto(crib.origin)
+  it('asks for a token where it has none, refuses a wrong one, and is signed in and out in all tabs', async () => {
+    const context = await browser?.newContext()
+    const first = await context?.newPage()
+    const second = await context?.newPage()
+    if (!context || !first || !second) return
+    await first.goto(crib.origin)
+    await second.goto(`${crib.origin}/#/tools`)
+    await second.getByLabel('Token').waitFor()
+    await first.getByLabel('Token').fill('another-token-of-mine')
+    await first.getByRole('button', { name: 'Sign in' }).click()
+    await first.getByText('The gateway refused the token').waitFor()
+    await first.getByLabel('Token').fill(crib.token)
+    await first.getByRole('button', { name: 'Sign in' }).click()
+    await first.getByText('tokens saved today').waitFor()
+    await second.getByRole('heading', { name: 'Tools', exact: true }).waitFor()
+    const third = await context.newPage()
+    await third.goto(`${crib.origin}/#/safety`)
+    await third.getByRole('heading', { name: 'Safety', exact: true }).waitFor()
+    await first.getByRole('button', { name: 'Sign out' }).click()
+    for (const tab of [first, second, third]) await tab.getByLabel('Token').waitFor()
+    expect(await context.cookies(`${crib.origin}/api/`)).toEqual([])
+    expect(await second.evaluate(() => localStorage.getItem('toolcrib-sign-in'))).toBeNull()
+    await context.close()
+  })
+
+  it('says so when the token of its address is wrong, and works on if it is signed in anyway', async () => {
+    const context = await browser?.newContext()
+    const other = await context?.newPage()
+    await other?.goto(`${crib.origin}/#token=another-token-of-mine`)
+    await other?.getByText('The gateway refused the token').waitFor()
+    expect(other?.url()).toBe(`${crib.origin}/#/`)
     await other?.getByLabel('Token').fill(crib.token)
-    await other?.getByRole('button', { name: 'Open' }).click()
+    await other?.getByRole('button', { name: 'Sign in' }).click()
     await other?.getByText('tokens saved today').waitFor()
-    await other?.close()
+    await other?.goto(`${crib.origin}/?again#token=another-token-of-mine`)
+    await other?.getByText('tokens saved today').waitFor()
+    await context?.close()
+  })
+
+  it('asks again as soon as its token is revoked, and says what to do where cookies are not kept', async () => {
+    const context = await browser?.newContext()
+    const other = await context?.newPage()
+    const kept = { token: crib.token, name: 'tests' }
+    await crib.gateway.reload({ tokens: [kept, { token: 'a-token-that-will-go' }] })
+    await other?.goto(`${crib.origin}/#token=a-token-that-will-go`)
+    await other?.getByText('tokens saved today').waitFor()
+    await crib.gateway.reload({ tokens: [kept] })
+    await other?.getByText('You are no longer signed in').waitFor()
+    // As a browser sees it that keeps no cookies.
+    await other?.route('**/api/page-sign-in', (route) => route.fulfill({ json: { sealed: 'sealed' } }))
+    await other?.getByLabel('Token').fill(crib.token)
+    await other?.getByRole('button', { name: 'Sign in' }).click()
+    await other?.getByText('Allow cookies for this address').waitFor()
+    await context?.close()
   })
 
   it('shows what a client did: its session step by step, and itself', async () => {

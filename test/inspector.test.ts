@@ -61,7 +61,9 @@ const CLIENT = {
 /** How gateways name the sessions of their clients. */
 const aliasOf = (id: string) => createHash('sha256').update(id).digest('hex').slice(0, 8)
 
-const atOnce: InspectorOptions['schedule'] = (_delayMs, fire) => {
+/** Short delays do not wait; long ones never end. */
+const atOnce: InspectorOptions['schedule'] = (delayMs, fire) => {
+  if (delayMs > 1_000) return () => {}
   // Not in a microtask: what schedules itself again would let nothing else run.
   const immediate = setImmediate(fire)
   return () => clearImmediate(immediate)

@@ -1,6 +1,7 @@
 import { exactTokenCounter } from 'toolcrib'
 import { Inspection } from './inspection.ts'
 import { checkInspectorOptions, type InspectorAccess, type InspectorOptions } from './inspector-options.ts'
+import { withToken } from './sealed-token.ts'
 import { CALLBACK_PATH } from './sign-ins.ts'
 import { StaticFiles } from './static-files.ts'
 
@@ -78,9 +79,13 @@ class OpenInspector implements Inspector {
 
   /** The response that refuses a request. The page shows every profile, so a token that is bound to one does not open it. */
   async #refuse(request: Request): Promise<Response | undefined> {
-    const sender = await this.#access.check(request)
+    const sender = await this.#access.check(withToken(request))
     if (sender instanceof Response) return sender
-    return sender.profile === undefined ? undefined : plain(403, 'this token is bound to a profile')
+    if (sender.profile === undefined) return undefined
+    return Response.json(
+      { error: BOUND_TO_PROFILE },
+      { status: 403, headers: { 'cache-control': 'no-store' } },
+    )
   }
 
   /** Nothing is sent on a stream once its token no longer opens the page: it ends instead. */
@@ -98,6 +103,9 @@ class OpenInspector implements Inspector {
 function plain(status: number, text: string): Response {
   return new Response(`${text}\n`, { status, headers: PLAIN })
 }
+
+const BOUND_TO_PROFILE =
+  'this token is bound to a profile, and the page shows all of them; use a token that is bound to none'
 
 const PLAIN = {
   'content-type': 'text/plain; charset=utf-8',

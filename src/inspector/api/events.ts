@@ -5,6 +5,8 @@ import { streamOf } from './stream.ts'
 /** Events arrive in batches, so that a busy registry does not wake the page a thousand times a second. */
 const BATCH_MS = 150
 const MAX_BATCH = 500
+/** How soon a stream ends after its token was revoked, when nothing else happens. */
+const BEAT_MS = 10_000
 
 /** What one message of the stream holds. */
 export interface EventBatch {
@@ -32,9 +34,16 @@ export const events = reading({ after: count }, ({ history, schedule, closing },
     else dropped++
     cancel ??= schedule(BATCH_MS, flush)
   })
+  let stopBeat = () => {}
+  const beat = () => {
+    // A comment, which readers ignore.
+    if (stream.isReady) stream.send(':\n\n')
+    stopBeat = schedule(BEAT_MS, beat)
+  }
   const detach = () => {
     stop()
     cancel?.()
+    stopBeat()
     closing.removeEventListener('abort', end)
   }
   const stream = streamOf('text/event-stream', detach)
@@ -45,5 +54,6 @@ export const events = reading({ after: count }, ({ history, schedule, closing },
   closing.addEventListener('abort', end, { once: true })
   const known: EventBatch = { events: history.events.after(after), dropped: 0 }
   stream.send(`data: ${JSON.stringify(known)}\n\n`)
+  stopBeat = schedule(BEAT_MS, beat)
   return stream.response
 })

@@ -12,6 +12,7 @@ export interface Route<Input, Output> {
 export interface RequestFacts {
   /** Fires when the page goes away. */
   readonly signal: AbortSignal
+  readonly headers: Headers
 }
 
 /** Reads one value of the input; throws `config-invalid` for anything else. */

@@ -19,17 +19,27 @@ export async function answerApi(inspection: Inspection, request: Request): Promi
   const route = findRoute(name)
   if (!route) return failure(404, 'not-found', `there is no /api/${name.slice(0, 60)}`)
   if (request.method !== route.method) return failure(405, 'method', `use ${route.method}`)
-  if (route.method === 'POST' && request.headers.get(PAGE_HEADER) === null)
-    return failure(403, 'page-only', `requests that change something need the header ${PAGE_HEADER}`)
+  if (!isSentByPage(request))
+    return failure(
+      403,
+      'page-only',
+      `requests that change something, or have no token, need the header ${PAGE_HEADER}`,
+    )
   try {
     const given =
       route.method === 'POST' ? await readBody(request) : Object.fromEntries(url.searchParams.entries())
-    const output = await route.run(inspection, readInput(route, given), { signal: request.signal })
+    const { signal, headers } = request
+    const output = await route.run(inspection, readInput(route, given), { signal, headers })
     return output instanceof Response ? output : Response.json(output ?? null, { headers: HEADERS })
   } catch (error) {
     if (error instanceof ToolcribError) return failure(400, error.code, error.message)
     return failure(500, 'internal', 'something failed inside; the log of the gateway may say more')
   }
+}
+
+/** Other pages cannot add a header to a request; but without one, a link or an image of theirs can ask for anything. */
+function isSentByPage({ method, headers }: Request): boolean {
+  return headers.has(PAGE_HEADER) || (method === 'GET' && headers.has('authorization'))
 }
 
 function findRoute(name: string): Route<Record<string, unknown>, unknown> | undefined {

@@ -3,6 +3,7 @@ import { clients, connectClient } from './clients.ts'
 import { changeConfig } from './config.ts'
 import { events } from './events.ts'
 import { overview } from './overview.ts'
+import { pageSignIn, pageSignOut } from './page-sign-in.ts'
 import { guide, play } from './play.ts'
 import type { Route } from './route.ts'
 import { approve, safety } from './safety.ts'
@@ -15,6 +16,8 @@ import { waiting } from './waiting.ts'
 
 /** Every route under `/api`, by its path. */
 export const ROUTES = {
+  'page-sign-in': pageSignIn,
+  'page-sign-out': pageSignOut,
   overview,
   waiting,
   tools,

@@ -1,11 +1,11 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
-import { needsToken } from './api-client.ts'
 import { Guide } from './guide/guide.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen } from './keys.ts'
 import { liveState } from './live.ts'
 import { linkTo, place } from './router.ts'
 import { SignIn } from './sign-in.tsx'
+import { isSignedIn, needsToken, signOut } from './signed-in.ts'
 import { theme, toggleTheme } from './theme.ts'
 import { Icon } from './ui/icon.tsx'
 import { useApi } from './use-api.ts'
@@ -107,6 +107,17 @@ function Side({ current }: { readonly current: string }) {
         >
           <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} />
         </button>
+        {isSignedIn.value && !needsToken.value && (
+          <button
+            type="button"
+            class="button quiet"
+            aria-label="Sign out"
+            title="Sign out"
+            onClick={() => void signOut()}
+          >
+            <Icon name="leave" />
+          </button>
+        )}
       </div>
     </aside>
   )

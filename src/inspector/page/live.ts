@@ -1,7 +1,9 @@
 import { signal } from '@preact/signals'
 import type { EventBatch } from '../api/events.ts'
 import type { LiveEvent } from '../record/event-log.ts'
-import { ApiError, linesOf, needsToken, send } from './api-client.ts'
+import { linesOf } from './api-client.ts'
+import { ApiError } from './request.ts'
+import { needsToken, sendSignedIn } from './signed-in.ts'
 
 /** Whether events arrive. */
 export const liveState = signal<'connecting' | 'live' | 'lost'>('connecting')
@@ -32,7 +34,7 @@ async function follow(): Promise<void> {
     try {
       liveState.value = 'connecting'
       const last = liveEvents.peek().at(-1)?.number ?? 0
-      const response = await send(`events?after=${last}`)
+      const response = await sendSignedIn(`events?after=${last}`)
       liveState.value = 'live'
       attempt = 0
       for await (const piece of linesOf(response, '\n\n'))

@@ -1,11 +1,11 @@
 import { render } from 'preact'
-import { takeToken } from './api-client.ts'
 import { App } from './app.tsx'
 import { startKeys } from './keys.ts'
 import { startLive } from './live.ts'
+import { startSignIn } from './signed-in.ts'
 import { startTheme } from './theme.ts'
 
-takeToken()
+startSignIn()
 startTheme()
 startKeys()
 startLive()

@@ -39,7 +39,8 @@ export function note(view: string, rest: string, query?: Query): void {
   hash.value = location.hash
 }
 
-function decode(text: string): string {
+/** Text that is not encoded stays as it is. */
+export function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

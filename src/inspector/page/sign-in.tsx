@@ -1,22 +1,42 @@
 import { useState } from 'preact/hooks'
-import { keepToken } from './api-client.ts'
+import { refusal, refusedToken, signIn } from './signed-in.ts'
 import { Card, Head } from './ui/card.tsx'
+import { Failed } from './ui/state.tsx'
 
-/** Asks for the token when the address had none. */
+const OPEN_ADDRESS =
+  'The gateway printed an address with the token when it started. Open that address, or paste the token here.'
+
+/** Why one has to sign in, and how. */
+const REASONS = {
+  new: OPEN_ADDRESS,
+  ended: `You are no longer signed in: you signed out, the browser was closed, or the token has changed. A gateway without --token-file makes a new one each time it starts. ${OPEN_ADDRESS}`,
+  issuer:
+    'This gateway takes tokens of its OAuth issuer. Paste an access token that opens every profile: one with a scope for "*".',
+  'no-cookie':
+    'The gateway accepted the token, but the browser did not send back the cookie that keeps you signed in. Allow cookies for this address, then sign in again.',
+}
+
+/** Asks for the token when nobody is signed in. */
 export function SignIn() {
   const [token, setToken] = useState('')
+  const [problem, setProblem] = useState<string>()
+  const shown = problem ?? refusedToken.value
+  const send = async () => {
+    try {
+      await signIn(token.trim())
+    } catch (error) {
+      setProblem((error as Error).message)
+    }
+  }
   return (
     <>
-      <Head title="A token is needed">
-        The gateway printed an address with the token when it started. Open that address, or paste the token
-        here. It stays in this tab.
-      </Head>
+      <Head title="Sign in">{REASONS[refusal.value ?? 'new']}</Head>
       <Card>
         <form
           class="row"
           onSubmit={(event) => {
             event.preventDefault()
-            keepToken(token.trim())
+            void send()
           }}
         >
           <input
@@ -28,9 +48,13 @@ export function SignIn() {
             onInput={(event) => setToken(event.currentTarget.value)}
           />
           <button type="submit" class="button primary" disabled={token.trim() === ''}>
-            Open
+            Sign in
           </button>
         </form>
+        {shown !== undefined && <Failed error={`The gateway refused the token: ${shown}.`} />}
+        <p class="muted small">
+          You stay signed in, in every tab, until you sign out, close the browser, or the token changes.
+        </p>
       </Card>
     </>
   )

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Input, Output, RouteName } from '../api/routes.ts'
-import { ask, needsToken } from './api-client.ts'
+import { ask } from './api-client.ts'
 import { onEvents } from './live.ts'
+import { needsToken } from './signed-in.ts'
 
 /** What is known of an answer. `data` stays while it is asked for again. */
 export interface Loaded<Data> {

@@ -16,6 +16,7 @@ const PATHS = {
   copy: 'M5.5 5.5h7.5v8h-7.5zM3 10.5v-8h7.5',
   check: 'M3 8.5l3.2 3.2L13 4.8',
   next: 'M6 3.5l4.5 4.5L6 12.5',
+  leave: 'M9.5 2.5h-7v11h7M6 8h7.5M10.5 5l3 3-3 3',
   close: 'M4 4l8 8M12 4l-8 8',
 } as const
 

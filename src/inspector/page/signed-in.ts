@@ -1,0 +1,89 @@
+import { computed, signal } from '@preact/signals'
+import { ApiError, request } from './request.ts'
+import { decode } from './router.ts'
+
+/**
+ * Why the gateway has refused this page: it has not signed in, it no longer is, the gateway takes tokens of an OAuth issuer, or
+ * the browser has not kept the cookie. Undefined while it is let in.
+ */
+export const refusal = signal<'new' | 'ended' | 'issuer' | 'no-cookie' | undefined>(undefined)
+/** What was wrong with the token of the address. */
+export const refusedToken = signal<string | undefined>(undefined)
+export const needsToken = computed(() => refusal.value !== undefined)
+/** Whether there is something to sign out of: a gateway without tokens lets everybody in. */
+export const isSignedIn = signal(false)
+
+/** Holds the sealed token; the key is in a cookie. Other than the cookie, it is bound to this port. */
+const KEPT = 'toolcrib-sign-in'
+/** Ends with the sign-in that is under way. */
+let signingIn: Promise<void> = Promise.resolve()
+/** Whether a request has succeeded since the last sign-in. */
+let isProven = true
+
+/** Takes the token out of the address, so that it is neither seen nor kept in the history, and signs in with it. */
+export function startSignIn(): void {
+  isSignedIn.value = localStorage.getItem(KEPT) !== null
+  addEventListener('storage', ({ key, newValue }) => {
+    if (key === KEPT) followOtherTab(newValue)
+  })
+  const given = /(?:^#|&)token=([^&]+)/.exec(location.hash)?.[1]
+  if (given === undefined) return
+  history.replaceState(null, '', `${location.pathname}#/`)
+  // Replacing an address fires nothing by itself.
+  dispatchEvent(new Event('hashchange'))
+  signingIn = signIn(decode(given)).catch((error: Error) => {
+    refusedToken.value = error.message
+  })
+}
+
+/** Exchanges a token for a sign-in that all tabs share. Rejects with an `ApiError` when the gateway refuses it. */
+export async function signIn(token: string): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await request('page-sign-in', { method: 'POST', headers, body: '{}' })
+  const { sealed } = await response.json()
+  localStorage.setItem(KEPT, sealed)
+  isProven = false
+  letIn()
+}
+
+/** Forgets the sign-in in all tabs, and everything that they show. */
+export async function signOut(): Promise<void> {
+  // A gateway that is gone, or has ended the sign-in, has nothing to forget.
+  await sendSignedIn('page-sign-out', { method: 'POST', body: '{}' }).catch(() => {})
+  localStorage.removeItem(KEPT)
+  location.reload()
+}
+
+/** Sends a request as whoever is signed in. Rejects with an `ApiError` that says what to do. */
+export async function sendSignedIn(path: string, init: RequestInit = {}): Promise<Response> {
+  await signingIn
+  const headers = new Headers(init.headers)
+  const sealed = localStorage.getItem(KEPT)
+  if (sealed !== null) headers.set('authorization', `Sealed ${sealed}`)
+  try {
+    const response = await request(path, { ...init, headers })
+    isProven = true
+    return response
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) refusal.value = reasonOf(error, sealed)
+    throw error
+  }
+}
+
+function reasonOf({ challenge }: ApiError, sealed: string | null) {
+  if (!isProven) return 'no-cookie'
+  if (sealed !== null) return 'ended'
+  return challenge.includes('resource_metadata') ? 'issuer' : 'new'
+}
+
+function letIn(): void {
+  isSignedIn.value = true
+  refusedToken.value = undefined
+  refusal.value = undefined
+}
+
+/** Somebody signed in or out in another tab of this page. */
+function followOtherTab(sealed: string | null): void {
+  if (sealed === null) location.reload()
+  else letIn()
+}
