@@ -53,6 +53,8 @@ describe('a sealed token', () => {
   it('is opened also where a program on another port added a cookie of the same name', () => {
     const planted = `toolcrib-7117=${sealToken('another-token').key}; ${cookie}`
     expect(checked({ authorization, cookie: planted })).toBe(`Bearer ${TOKEN}`)
+    const flood = `${'toolcrib-7117=x; '.repeat(8)}${cookie}`
+    expect(checked({ authorization, cookie: flood })).toBe(authorization)
   })
 
   it('changes no request that has a token, or nothing', () => {
@@ -82,6 +84,10 @@ describe('the cookie of a key', () => {
     expect(keyCookie(at('crib.example', 'https://crib.example'), 'key')).toBe(
       'toolcrib=key; Path=/api; HttpOnly; SameSite=Strict; Secure',
     )
+  })
+
+  it('is sent without TLS where nothing says that there is any', () => {
+    expect(keyCookie(new Headers({ host: 'localhost' }), 'key')).not.toContain('Secure')
   })
 
   it('has another name for each port', () => {
