@@ -147,6 +147,27 @@ describe('what the gateway shows to an inspector', () => {
     ])
   })
 
+  it('remembers what clients listed, for the latest 20 surfaces', async () => {
+    const { gateway, registry } = await openGateway({ plain: PLAIN }, { mode: 'full' })
+    const client = await connectClient(gateway)
+    const fingerprints: string[] = []
+    registry.subscribe((event) => {
+      if (event.type === 'surfaced') fingerprints.push(event.fingerprint)
+    })
+    const before = (await client.listTools()).tools
+    for (let round = 0; round < 19; round++) {
+      registry.registerFunction(() => 'done', { name: `round_${round}`, description: 'A round.' })
+      await client.listTools()
+    }
+    expect(new Set(fingerprints).size).toBe(20)
+    const [first = ''] = fingerprints
+    expect(gateway.toolsListed(first)).toEqual(before)
+    registry.registerFunction(() => 'done', { name: 'one_more', description: 'A round.' })
+    await client.listTools()
+    expect(gateway.toolsListed(first)).toBeUndefined()
+    expect(gateway.toolsListed(fingerprints.at(-1) ?? '')).toHaveLength(before.length + 20)
+  })
+
   it('has metrics as values', async () => {
     const { gateway } = await openGateway({ plain: PLAIN }, { mode: 'full' })
     const client = await connectClient(gateway)

@@ -164,7 +164,7 @@ describe.skipIf(!browser)('the page', () => {
     await shown('nowhere does not run')
     // Tokens, money, three turns, two searches, a call, no error, one session.
     await main()
-      .getByRole('row', { name: /^an editor [\d.,]+k? \$\d\S* 3 2 1 0 1$/ })
+      .getByRole('row', { name: /^an editor ~[\d.,]+k? \$\d\S* 3 2 1 0 1$/ })
       .waitFor()
   })
 

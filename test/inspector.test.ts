@@ -313,6 +313,39 @@ describe('what the page counts', () => {
     const { turn } = await (await get('/api/overview')).json()
     expect(turn.lazy).toBe(tokens)
     expect(turn.lazy / turn.full < 0.5).toBe(mode === 'lazy')
+    // And the turn of its session shows just that.
+    await client.callTool({ name: 'valve_1', arguments: {} })
+    const [{ id }] = await (await get('/api/sessions')).json()
+    const { steps } = await (await get(`/api/session?id=${id}`)).json()
+    expect(steps).toContainEqual(
+      expect.objectContaining({ kind: 'surface', tokens, isExact: true, text: `${listed.length} tools` }),
+    )
+  })
+
+  it('is exact in a session for what is known of its tools, and an estimate for the rest', async () => {
+    const { registry, get } = open()
+    for (const valve of VALVES) registry.register(valve)
+    const rows: { name: string; tokens: number }[] = await (await get('/api/tools')).json()
+    const exact = rows.find(({ name }) => name === 'valve_1')?.tokens ?? 0
+    const session = await registry.openSession({ id: 'one', strategy: 'append' })
+    session.surface()
+    await session.activate(['valve_1', 'valve_2'])
+    registry.unregister('valve_2')
+    await session.activate(['valve_1'])
+    await session.deactivate(['valve_1'])
+    const [{ id }] = await (await get('/api/sessions')).json()
+    const { steps } = await (await get(`/api/session?id=${id}`)).json()
+    const weights = steps.map(({ kind, tokens, isExact = false }: Record<string, unknown>) => [
+      kind,
+      tokens,
+      isExact,
+    ])
+    expect(weights).toEqual([
+      ['opened', undefined, false],
+      ['surface', expect.any(Number), false],
+      ['activated', expect.any(Number), false],
+      ['returned', exact, true],
+    ])
   })
 
   it('is looked at without a trace: an open overview makes no events that make it ask again', async () => {

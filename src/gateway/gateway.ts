@@ -40,6 +40,11 @@ export interface Gateway {
    * this id, which the events of the registry have, and which is closed then.
    */
   toolsShown(sessionId: string): Promise<readonly ListedTool[]>
+  /**
+   * The tools that clients listed with a surface of this fingerprint, which `surfaced` events have. Undefined for a surface that
+   * no client listed, and once it is forgotten: the latest 20 are remembered.
+   */
+  toolsListed(fingerprint: string): readonly ListedTool[] | undefined
   /** The current state and load. */
   status(): GatewayStatus
   /** Who uses the gateway: sessions of older clients, clients over stdio, and modern clients of the last ten minutes. */
@@ -148,6 +153,10 @@ class OpenGateway implements Gateway {
     } finally {
       await session.close()
     }
+  }
+
+  toolsListed(fingerprint: string): readonly ListedTool[] | undefined {
+    return this.#services.tools.listed(fingerprint)
   }
 
   status(): GatewayStatus {

@@ -15,6 +15,8 @@ import type { NamedTool } from './tool-names.ts'
 import { visibleItem } from './visible-item.ts'
 
 const MAX_REMEMBERED = 100
+/** Few: each keeps the tools of its time in memory. */
+const MAX_LISTS = 20
 
 /** A tool as clients list it. */
 export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: string }
@@ -26,6 +28,8 @@ export class ToolList {
   readonly #strangers: Strangers
   readonly #metrics: Metrics
   readonly #saved = new Map<string, number>()
+  /** What clients listed last, by the fingerprint of its surface; the oldest first. */
+  readonly #lists = new Map<string, Pick<CallScene, 'names'> & { readonly surface: Surface }>()
   readonly #byOwnName = new WeakMap<readonly ServerTool[], ReadonlyMap<string, ServerTool>>()
   readonly #visible = new WeakMap<ServerTool, Json>()
 
@@ -45,7 +49,14 @@ export class ToolList {
     await this.#strangers.beforeList(view)
     const surface = session.surface()
     this.#metrics.listed(view.profile, this.#savedTokens(session, surface.fingerprint))
+    this.#remember(scene, surface)
     return this.shown(scene, surface)
+  }
+
+  /** What clients listed with a surface of this fingerprint; undefined once it is forgotten. */
+  listed(fingerprint: string): readonly ListedTool[] | undefined {
+    const known = this.#lists.get(fingerprint)
+    return known && this.shown(known, known.surface)
   }
 
   /** The tools of a surface, without waiting for servers, and without counting it as a list that a client read. */
@@ -56,6 +67,13 @@ export class ToolList {
       const door = { ...doorFor(definitionOf(definition)), ...annotated(META_ANNOTATIONS[definition.name]) }
       return definition.name === 'call_tool' ? [door, CALL_READ_TOOL] : [door]
     })
+  }
+
+  #remember({ names }: CallScene, surface: Surface): void {
+    this.#lists.delete(surface.fingerprint)
+    this.#lists.set(surface.fingerprint, { names, surface })
+    const oldest = this.#lists.size > MAX_LISTS ? this.#lists.keys().next().value : undefined
+    if (oldest !== undefined) this.#lists.delete(oldest)
   }
 
   /** About how many tokens the list would have taken more, with everything on it; worked out once for each list. */

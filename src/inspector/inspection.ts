@@ -8,12 +8,14 @@ import { History, MEASURING_SESSION, PAGE_SESSION } from './record/history.ts'
 import { ServerLog } from './record/server-log.ts'
 import type { SignIns } from './sign-ins.ts'
 import { ToolBook, type ToolRow } from './tool-book.ts'
+import { TurnTokens } from './turn-tokens.ts'
 
 /** What the routes look at: the registry with its servers, and what was recorded about them. */
 export class Inspection {
   readonly registry: ToolRegistry
   readonly servers: ConnectedServers
   readonly book: ToolBook
+  readonly turnTokens: TurnTokens
   readonly history: History
   readonly serverLog: ServerLog
   readonly config: EditableConfig | undefined
@@ -45,6 +47,7 @@ export class Inspection {
     this.now = now ?? Date.now
     this.schedule = schedule ?? inBackground
     this.book = new ToolBook(registry)
+    this.turnTokens = new TurnTokens(this.book, (fingerprint) => gateway?.toolsListed?.(fingerprint))
     this.history = new History({
       registry,
       store,
@@ -121,7 +124,9 @@ export class Inspection {
 
   async #countFirstTurn(): Promise<number> {
     const shown = await this.#gateway?.toolsShown?.(MEASURING_SESSION)
-    return this.book.tokensOf(shown ?? (await this.#measured()).surface().tools)
+    if (shown) return this.book.tokensOf(shown)
+    const { tokens } = await this.turnTokens.note((await this.#measured()).surface())
+    return tokens
   }
 
   #measured(): Promise<Session> {

@@ -57,6 +57,8 @@ export interface ClientList {
    * under the strategy `dispatch`.
    */
   toolsShown?(sessionId: string): Promise<readonly object[]>
+  /** The tools that clients listed with a surface of this fingerprint, while that is remembered. Default: none. */
+  toolsListed?(fingerprint: string): readonly object[] | undefined
 }
 
 /** A client that uses the gateway. */

@@ -75,7 +75,8 @@ export function canPlay(registry: ToolRegistry): boolean {
 export const guide = reading({}, ({ registry }) => ({ canPlay: canPlay(registry) }))
 
 /** Plays the conversation in a session of its own, so that every view has something to show. */
-export const play = writing({}, async ({ registry, history, schedule, now }, _input, { signal }) => {
+export const play = writing({}, async (inspection, _input, { signal }) => {
+  const { registry, history, schedule, now } = inspection
   let isGone = false
   const stream = streamOf('application/x-ndjson', () => {
     isGone = true
@@ -85,6 +86,7 @@ export const play = writing({}, async ({ registry, history, schedule, now }, _in
   const id = `demo:${now()}`
   history.name(id, TOUR)
   const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch' })
+  await inspection.turnTokens.note(session.surface())
   const converse = async () => {
     const folder = readableFolder(registry)
     let before = ''

@@ -9,8 +9,8 @@ export const sessions = reading({}, async (inspection) => {
 })
 
 /** One conversation, step by step. */
-export const session = reading({ id: text }, ({ history }, { id }) => {
+export const session = reading({ id: text }, async ({ history, turnTokens }, { id }) => {
   const found = history.sessions.find(id)
-  if (found) return found
-  throw invalid('this session is no longer remembered; choose another')
+  if (!found) throw invalid('this session is no longer remembered; choose another')
+  return { ...found, steps: await turnTokens.exactly(found.steps) }
 })

@@ -3,11 +3,23 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString('en-US')
 }
 
-/** 48.3k, 2.1M: for figures that are estimates anyway. */
-export function short(value: number): string {
-  if (value < 10_000) return whole(value)
-  if (value < 1_000_000) return `${(value / 1_000).toFixed(value < 100_000 ? 1 : 0)}k`
-  return `${(value / 1_000_000).toFixed(1)}M`
+/** ~48.3k, ~2.1M: estimates. */
+export function about(value: number): string {
+  if (value === 0) return '0'
+  if (value < 10_000) return `~${whole(value)}`
+  if (value < 1_000_000) return `~${(value / 1_000).toFixed(value < 100_000 ? 1 : 0)}k`
+  return `~${(value / 1_000_000).toFixed(1)}M`
+}
+
+/** 616; ~616 where it is an estimate. */
+export function tokensOf({
+  tokens = 0,
+  isExact,
+}: {
+  readonly tokens?: number
+  readonly isExact?: boolean
+}): string {
+  return `${isExact ? '' : '~'}${whole(tokens)}`
 }
 
 /** $0.0042, $1.30 */

@@ -22,7 +22,11 @@ export interface SessionStep {
   /** The query, the tool or the reason. */
   readonly text: string
   readonly names?: readonly string[]
+  /** An estimate, unless `isExact`. */
   readonly tokens?: number
+  readonly isExact?: boolean
+  /** Of a surface: what it shows is the same where this is. */
+  readonly fingerprint?: string
   readonly ok?: boolean
   readonly durationMs?: number
   /** For a surface: how many tools wait behind the search. */
@@ -37,8 +41,6 @@ export interface SessionSummary {
   readonly lastAt: number
   readonly totals: Totals
   readonly active: readonly string[]
-  /** Tokens of its last surface. */
-  readonly surfaceTokens: number
 }
 
 const MAX_SESSIONS = 200
@@ -84,6 +86,11 @@ export function aliasOf(sessionId: string): string {
   return createHash('sha256').update(sessionId).digest('hex').slice(0, 8)
 }
 
+/** How many tools a surface shows, in words. */
+export function shownText(tools: number): string {
+  return tools === 1 ? '1 tool' : `${tools} tools`
+}
+
 class SessionRecord {
   readonly steps: SessionStep[] = []
   readonly #id: string
@@ -116,7 +123,6 @@ class SessionRecord {
       lastAt: this.#lastAt,
       totals: this.#totals,
       active: [...this.#active],
-      surfaceTokens: this.#surface.tokens,
     }
   }
 
@@ -213,8 +219,13 @@ class SessionRecord {
   #beginTurn(surfaced: Surfaced | undefined, tokensPerTool: () => number): Partial<Totals> {
     this.#turn++
     if (surfaced) {
-      const { tokens, deferredCount: deferred, tools } = surfaced
-      this.#add(surfaced, 'surface', `${tools} tools`, { tokens, deferred, names: [...this.#active] })
+      const { tokens, deferredCount: deferred, tools, fingerprint } = surfaced
+      this.#add(surfaced, 'surface', shownText(tools), {
+        tokens,
+        deferred,
+        fingerprint,
+        names: [...this.#active],
+      })
     }
     return this.#cost(tokensPerTool)
   }

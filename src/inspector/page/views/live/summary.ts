@@ -1,5 +1,5 @@
 import type { LiveEvent } from '../../../record/event-log.ts'
-import { duration, plural, whole } from '../../format.ts'
+import { about, duration, plural, whole } from '../../format.ts'
 
 /** An event in a few words; undefined for those that its details say best. */
 export function summaryOf({ type, server, details }: LiveEvent): string | undefined {
@@ -27,7 +27,7 @@ export function summaryOf({ type, server, details }: LiveEvent): string | undefi
     case 'auto-activated':
     case 'evicted':
     case 'deactivated':
-      return `${namesOf(details.names)} · ${whole(Number(tokens))} tokens`
+      return `${namesOf(details.names)} · ${about(Number(tokens))} tokens`
     case 'call-started':
       return nameOf(name)
     case 'call-finished':
@@ -35,7 +35,7 @@ export function summaryOf({ type, server, details }: LiveEvent): string | undefi
     case 'session-opened':
       return Number(details.restored) > 0 ? `${plural(Number(details.restored), 'tool')} restored` : 'new'
     case 'surfaced':
-      return `${tools} tools in ${whole(Number(tokens))} tokens, ${whole(Number(deferredCount))} deferred`
+      return `${tools} tools in ${about(Number(tokens))} tokens, ${whole(Number(deferredCount))} deferred`
     case 'server-state':
       return `${server} · ${state === 'cold' ? 'asleep' : state}${reason ? `: ${reason}` : ''}`
     case 'server-synced':

@@ -1,4 +1,4 @@
-import { dayOf, money, plural, short, toolCalls, whole } from '../../format.ts'
+import { about, dayOf, money, plural, toolCalls, whole } from '../../format.ts'
 import { choosePrice, costOf, PRICES, price } from '../../prices.ts'
 import { Card } from '../../ui/card.tsx'
 import type { OverviewData } from './overview.tsx'
@@ -9,14 +9,14 @@ export function Savings({ data: { today, total, since, hasTour } }: { readonly d
     <Card label="Savings">
       <div class="figures">
         <Figure
-          value={short(today.saved)}
+          value={about(today.saved)}
           name="tokens saved today"
-          note={`${money(costOf(today.saved))} in ${plural(today.turns, 'turn')}`}
+          note={`~${money(costOf(today.saved))} in ${plural(today.turns, 'turn')}`}
         />
         <Figure
-          value={short(total.saved)}
+          value={about(total.saved)}
           name={`tokens saved since ${dayOf(since)}`}
-          note={`${money(costOf(total.saved))} in ${plural(total.turns, 'turn')}`}
+          note={`~${money(costOf(total.saved))} in ${plural(total.turns, 'turn')}`}
         />
         <Figure value={whole(today.searches)} name="searches today" note={searchNote(today)} />
         <Figure
@@ -86,7 +86,7 @@ function PriceChoice({ hasTour }: { readonly hasTour: boolean }) {
         />
       )}
       <span>
-        Uncached input, estimated for each turn that Toolcrib saw. What searches brought in is taken off.
+        Uncached input; ~ is an estimate, turn by turn, less what searches brought in.
         {hasTour && ' What the tour played counts too.'}
       </span>
     </div>

@@ -1,4 +1,4 @@
-import { money, short, toolCalls, whole } from '../../format.ts'
+import { about, money, toolCalls, whole } from '../../format.ts'
 import { costOf } from '../../prices.ts'
 import { linkTo } from '../../router.ts'
 import { ServerDot } from '../../ui/badge.tsx'
@@ -63,7 +63,7 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
                 <td class="client">
                   <ClientName client={client} />
                 </td>
-                <td class="number">{short(client.saved)}</td>
+                <td class="number">{about(client.saved)}</td>
                 <td class="number">{money(costOf(client.saved))}</td>
                 <td class="number spare">{whole(client.turns)}</td>
                 <td class="number spare">{whole(client.searches)}</td>

@@ -1,4 +1,4 @@
-import { whole } from '../../format.ts'
+import { tokensOf } from '../../format.ts'
 import { ToolName } from '../../ui/badge.tsx'
 import type { TurnSurface } from './turns-of.ts'
 
@@ -14,11 +14,12 @@ export function CompareTurns({
   const gone = first.names.filter((name) => !second.names.includes(name))
   const kept = second.names.filter((name) => first.names.includes(name))
   const difference = second.tokens - first.tokens
+  const isExact = first.isExact && second.isExact
   return (
     <div class="stack compare">
       <p>
         From turn {first.turn} to turn {second.turn}: {difference >= 0 ? '+' : '−'}
-        {whole(Math.abs(difference))} tokens, {whole(second.tokens)} in all.
+        {tokensOf({ tokens: Math.abs(difference), isExact })} tokens, {tokensOf(second)} in all.
       </p>
       <div class="columns narrow">
         <Group title="Checked out" sign="+" names={come} />

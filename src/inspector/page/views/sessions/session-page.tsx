@@ -1,5 +1,5 @@
 import type { Output } from '../../../api/routes.ts'
-import { clock, short, whole } from '../../format.ts'
+import { about, clock, whole } from '../../format.ts'
 import { Card } from '../../ui/card.tsx'
 import { Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
@@ -33,8 +33,8 @@ export function SessionPage({ id }: { readonly id: string }) {
 function Figures({ session: { totals, active } }: { readonly session: SessionData }) {
   const figures = [
     [whole(totals.turns), 'turns'],
-    [short(totals.shown), 'tokens shown'],
-    [short(totals.saved), 'tokens saved'],
+    [about(totals.shown), 'tokens shown'],
+    [about(totals.saved), 'tokens saved'],
     [whole(active.length), 'tools checked out'],
     [whole(totals.errors), 'failed calls'],
   ] as const

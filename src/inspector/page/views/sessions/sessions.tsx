@@ -1,4 +1,4 @@
-import { ago, plural, short, toolCalls } from '../../format.ts'
+import { about, ago, plural, toolCalls } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { Empty, Show } from '../../ui/state.tsx'
@@ -44,7 +44,7 @@ export function Sessions({ rest }: { readonly rest: string }) {
                         </span>
                         <span class="small muted">
                           {plural(totals.turns, 'turn')} · {plural(toolCalls(totals), 'call')} ·{' '}
-                          {short(totals.saved)} saved
+                          {about(totals.saved)} saved
                         </span>
                       </a>
                     </li>

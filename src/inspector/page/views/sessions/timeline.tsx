@@ -1,5 +1,5 @@
 import type { SessionStep } from '../../../record/session-log.ts'
-import { clock, duration, plural, whole } from '../../format.ts'
+import { clock, duration, plural, tokensOf, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Badge, ToolName } from '../../ui/badge.tsx'
 import { Empty } from '../../ui/state.tsx'
@@ -47,7 +47,7 @@ function groupsOf(lines: readonly TimelineLine[]): readonly Group[] {
 }
 
 function Step({
-  step: { kind, text, names = [], tokens = 0, ok, durationMs, deferred },
+  step,
   isMiss,
   growth,
 }: {
@@ -56,13 +56,14 @@ function Step({
   /** Undefined while no surface followed. */
   readonly growth: number | undefined
 }) {
+  const { kind, text, names = [], ok, durationMs, deferred } = step
   switch (kind) {
     case 'opened':
       return <>Opened {text && `· ${text}`}</>
     case 'surface':
       return (
         <>
-          <b>Shown {text}</b> in {whole(tokens)} tokens{' '}
+          <b>Shown {text}</b> in {tokensOf(step)} tokens{' '}
           <span class="muted">{deferred ? `· ${whole(deferred)} deferred` : ''}</span>
         </>
       )
@@ -87,7 +88,7 @@ function Step({
     case 'activated':
       return (
         <>
-          Checked out <Names names={names} /> <span class="muted">· {weightOf(tokens, growth)}</span>
+          Checked out <Names names={names} /> <span class="muted">· {weightOf(step, growth)}</span>
         </>
       )
     case 'reached':
@@ -102,7 +103,7 @@ function Step({
         <>
           {kind === 'evicted' ? 'Evicted' : 'Gave back'} <Names names={names} />{' '}
           <span class="muted">
-            · {growth === 0 ? 'the surface stays as it is' : `−${whole(tokens)} tokens`}
+            · {growth === 0 ? 'the surface stays as it is' : `−${tokensOf(step)} tokens`}
           </span>
         </>
       )
@@ -127,16 +128,18 @@ function Step({
 /** How much larger the next surface is than the one before a step. */
 function growthAfter(steps: readonly SessionStep[], index: number): number | undefined {
   const isSurface = ({ kind }: SessionStep) => kind === 'surface'
-  const before = steps.slice(0, index).findLast(isSurface)?.tokens
-  const after = steps.slice(index + 1).find(isSurface)?.tokens
-  return before === undefined || after === undefined ? undefined : after - before
+  const before = steps.slice(0, index).findLast(isSurface)
+  const after = steps.slice(index + 1).find(isSurface)
+  if (before?.tokens === undefined || after?.tokens === undefined) return undefined
+  return before.fingerprint === after.fingerprint ? 0 : after.tokens - before.tokens
 }
 
 /** With some strategies a surface stays as it is, and a search sends definitions in its answer. */
-function weightOf(tokens: number, growth: number | undefined): string {
-  if (growth === undefined) return `definitions of ${whole(tokens)} tokens`
-  if (growth >= tokens) return `+${whole(tokens)} tokens`
-  return `definitions of ${whole(tokens)} tokens, in the answer`
+function weightOf(step: SessionStep, growth: number | undefined): string {
+  if (growth === undefined) return `definitions of ${tokensOf(step)} tokens`
+  // A surface may show tools under other names, which take a little more or less.
+  if (2 * growth >= (step.tokens ?? 0)) return `+${tokensOf(step)} tokens`
+  return `definitions of ${tokensOf(step)} tokens, in the answer`
 }
 
 function Names({ names }: { readonly names: readonly string[] }) {

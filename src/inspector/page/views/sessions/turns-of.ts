@@ -4,6 +4,7 @@ import type { SessionStep } from '../../../record/session-log.ts'
 export interface TurnSurface {
   readonly turn: number
   readonly tokens: number
+  readonly isExact: boolean
   readonly deferred: number
   readonly names: readonly string[]
 }
@@ -12,10 +13,10 @@ export interface TurnSurface {
 export function turnsOf(steps: readonly SessionStep[]): TurnSurface[] {
   const turns = new Map<number, TurnSurface>()
   const active = new Set<string>()
-  let shown: Pick<TurnSurface, 'tokens' | 'deferred'> | undefined
-  for (const { kind, turn, tokens = 0, deferred = 0, names = [] } of steps) {
+  let shown: Pick<TurnSurface, 'tokens' | 'isExact' | 'deferred'> | undefined
+  for (const { kind, turn, tokens = 0, isExact = false, deferred = 0, names = [] } of steps) {
     if (kind === 'surface') {
-      shown = { tokens, deferred }
+      shown = { tokens, isExact, deferred }
       turns.set(turn, { turn, ...shown, names })
     } else if (shown && turn > 0 && !turns.has(turn)) turns.set(turn, { turn, ...shown, names: [...active] })
     if (kind === 'activated' || kind === 'reached') for (const name of names) active.add(name)

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { SessionStep } from '../../../record/session-log.ts'
-import { whole } from '../../format.ts'
+import { tokensOf } from '../../format.ts'
 import { Card } from '../../ui/card.tsx'
 import { CompareTurns } from './compare-turns.tsx'
 import { turnsOf } from './turns-of.ts'
 
 const LABEL = 'small muted tabular'
-const HINTS = ['Estimates. Choose two to compare them.', 'Choose one more.', '']
+const HINTS = ['Choose two to compare them.', 'Choose one more.', '']
 
 /** Tokens turn by turn; two turns can be compared. */
 export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
@@ -28,21 +28,24 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
   return (
     <Card title="Tokens per turn" aside={<span class="small muted">{HINTS[chosen.length]}</span>}>
       <div class="turns">
-        {turns.map(({ turn, tokens }) => (
+        {turns.map(({ turn, tokens, isExact }) => (
           <button
             key={turn}
             type="button"
             aria-pressed={chosen.includes(turn)}
-            title={`${whole(tokens)} tokens in turn ${turn}`}
+            title={`${tokensOf({ tokens, isExact })} tokens in turn ${turn}`}
             onClick={() => toggle(turn)}
           >
-            <span class={turns.length <= 12 ? LABEL : 'hidden'}>{whole(tokens)}</span>
+            <span class={turns.length <= 12 ? LABEL : 'hidden'}>{tokensOf({ tokens, isExact })}</span>
             <span class="hidden">tokens in turn</span>
             <i style={{ height: `${(100 * tokens) / most}%` }} />
             <span class={turns.length <= 24 ? LABEL : 'hidden'}>{turn}</span>
           </button>
         ))}
       </div>
+      {turns.some(({ isExact }) => !isExact) && (
+        <p class="small muted below-turns">~ is an estimate: what that turn showed is no longer known.</p>
+      )}
       {isFlat && (
         <p class="small muted below-turns">
           Every turn shows the same: definitions reach the model in the answers of searches, so its cache

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { ListedTool } from '../../../api/tools.ts'
-import { plural, short, whole } from '../../format.ts'
+import { plural, whole } from '../../format.ts'
 import { linkTo, note, place } from '../../router.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { PutBack } from '../../ui/put-back.tsx'
@@ -80,7 +80,7 @@ function Filtered({ tools }: { readonly tools: readonly ListedTool[] }) {
           title={source === '' ? 'Token cost by source' : `Token cost of ${source}`}
           aside={
             <span class="small muted">
-              {plural(shown.length, 'tool')} · {short(tokens)} tokens
+              {plural(shown.length, 'tool')} · {whole(tokens)} tokens
             </span>
           }
         >
