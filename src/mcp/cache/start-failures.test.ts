@@ -231,6 +231,44 @@ describe('a server that failed to start', () => {
     }
   })
 
+  it('is not waited for by any process after it hung, and tried in the background once its pause is over', async () => {
+    const store = memoryStore()
+    const world = new World({})
+    world.isHanging = true
+    const first = connect(world, store)
+    await world.pass(10_000)
+    await first.close()
+    await world.pass(5 * 60_000)
+    const servers = connect(world, store)
+    const next = 'it is tried again in the background, or now with "toolcrib doctor"'
+    await vi.waitFor(() =>
+      expect(servers.status()).toEqual([
+        {
+          ...FAILED,
+          reason: `it had not connected after 10 s, when it was closed (failed 300 s ago, so it was not started again; ${next})`,
+        },
+      ]),
+    )
+    expect(world.opened).toBe(1)
+    world.isHanging = false
+    await world.pass(2_000)
+    expect(servers.status()).toEqual([{ server: 'a', state: 'ready' }])
+    await servers.close()
+  })
+
+  it('hangs when three processes in a row gave up waiting for it', async () => {
+    let now = 0
+    const store = memoryStore()
+    for (const pause of [10_000, 20_000, 20 * 60_000]) {
+      const failures = failuresIn(store, { now: () => now })
+      failures.note({ reason: 'it had not connected after 5 s, when it was closed', isGivenUp: true })
+      await failures.close()
+      expect(await failures.recall()).toMatchObject({ retryAt: now + pause })
+      now += pause
+    }
+    expect(await failuresIn(store, { now: () => now }).recall()).toBeDefined()
+  })
+
   it('that was stopped by the host did not fail', async () => {
     const store = memoryStore()
     const servers = await connectAndWait(new World({}), store)

@@ -11,7 +11,7 @@ export interface StartFailure {
   readonly failures: number
   /** When it failed last, in milliseconds. */
   readonly failedAt: number
-  /** Until then, it is started only when it is needed. */
+  /** Until then, it is started only when it is needed. In the past for a server that hung: it is tried again in the background. */
   readonly retryAt: number
 }
 
@@ -20,6 +20,8 @@ const LONGEST_PAUSE_MS = 5 * 60_000
 /** To try a server that hangs costs every command seconds, so it rests longer than one that fails at once. */
 const FIRST_HANG_PAUSE_MS = 5 * 60_000
 const LONGEST_HANG_PAUSE_MS = 6 * 60 * 60_000
+/** A server that so many processes in a row gave up waiting for hangs. */
+const GIVEN_UP_TIMES = 3
 /** A failure of yesterday says nothing about today. */
 const KEPT_MS = 24 * 60 * 60_000
 const LOAD_MS = 1_000
@@ -31,8 +33,9 @@ const MAX_REASON_CHARS = 1_000
 /**
  * Remembers in a store that a server failed to start, so that the next process does not wait for it again: for ten
  * seconds after the first failure, and twice as long after each further one, up to five minutes; from five minutes to six
- * hours when it did not answer in time. All attempts of one process until the server starts count as one failure. A program that was installed, replaced or removed since is
- * tried at once. A store that fails is treated as an empty one.
+ * hours when it hung. After that, nobody waits for a server that hung either: it counts as failed until it answers. All
+ * attempts of one process until the server starts count as one failure. A program that was installed, replaced or removed
+ * since is tried at once. A store that fails is treated as an empty one.
  */
 export class StartFailures {
   readonly #store: Store
@@ -56,12 +59,13 @@ export class StartFailures {
     this.#findProgram = findProgram
   }
 
-  /** Returns the failure after which the server should not be started yet; undefined when there is none. */
+  /** Returns the failure after which nobody should wait for the server; undefined when there is none. */
   async recall(): Promise<StartFailure | undefined> {
     try {
       const data = await within(LOAD_MS, this.#store.get(this.#key), this.#schedule)
       const found = readFailure(data)
-      if (!found || found.retryAt <= this.#now()) return undefined
+      const isOver = found !== undefined && found.retryAt <= this.#now() && !hasHungBefore(data)
+      if (!found || isOver) return undefined
       const version = await within(LOAD_MS, this.#programVersion(), this.#schedule)
       return isRecord(data) && data.program === version ? found : undefined
     } catch {
@@ -70,7 +74,7 @@ export class StartFailures {
   }
 
   /** Records a failed attempt, in the background. Only the first one since the last `clear()` raises the count. */
-  note({ reason, needs, hasHung = false }: NotedFailure): void {
+  note({ reason, needs, hasHung = false, isGivenUp = false }: NotedFailure): void {
     const failedAt = this.#now()
     const isRetry = this.#isCounted
     this.#isCounted = true
@@ -80,7 +84,7 @@ export class StartFailures {
         const before = readFailure(current)?.failures ?? 0
         const failures = isRetry ? Math.max(before, 1) : before + 1
         // Who waits for a shorter time than it was seen to hang learns nothing new.
-        const isHanging = hasHung || (isRecord(current) && current.hasHung === true)
+        const isHanging = hasHung || hasHungBefore(current) || (isGivenUp && failures >= GIVEN_UP_TIMES)
         const retryAt = failedAt + pauseMs(failures, isHanging)
         return {
           reason: reason.slice(0, MAX_REASON_CHARS),
@@ -125,6 +129,8 @@ export class StartFailures {
 interface NotedFailure extends Pick<StartFailure, 'reason' | 'needs'> {
   /** It did not answer for so long that it probably never will. */
   readonly hasHung?: boolean
+  /** It had not answered yet when the process ended. */
+  readonly isGivenUp?: boolean
 }
 
 function pauseMs(failures: number, hasHung: boolean): number {
@@ -147,7 +153,9 @@ export function describeStartFailure(
 ): string {
   const seconds = (ms: number) => `${Math.max(1, Math.round(ms / 1000))} s`
   const times = failures === 1 ? 'failed' : `failed ${failures} times, last`
-  const pause = `so it was not started again; next attempt in ${seconds(retryAt - now)}, or now with "toolcrib doctor"`
+  const next =
+    retryAt <= now ? 'it is tried again in the background' : `next attempt in ${seconds(retryAt - now)}`
+  const pause = `so it was not started again; ${next}, or now with "toolcrib doctor"`
   return `${reason} (${times} ${seconds(now - failedAt)} ago, ${pause})`
 }
 
@@ -161,6 +169,10 @@ function readFailure(data: unknown): StartFailure | undefined {
     typeof retryAt === 'number'
   if (!isWhole) return undefined
   return { reason, failures, failedAt, retryAt, ...(needs === 'sign-in' ? { needs } : {}) }
+}
+
+function hasHungBefore(data: StoredValue | undefined): boolean {
+  return isRecord(data) && data.hasHung === true
 }
 
 function ignore(): void {}

@@ -95,7 +95,7 @@ export class ServerLink implements ConnectionKeeper {
     if (this.isClosed || this.#live || this.#connecting) return
     if (failure === undefined) return this.connected().then(ignore, ignore)
     this.#restingAfter = failure
-    const leftMs = failure.retryAt - this.#context.now()
+    const leftMs = Math.max(failure.retryAt - this.#context.now(), FIRST_RETRY_MS)
     this.#state.set('failed', {
       reason: describeStartFailure(failure, this.#context.now()),
       needs: failure.needs,
@@ -175,6 +175,7 @@ export class ServerLink implements ConnectionKeeper {
       this.#failures?.note({
         reason: `it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`,
         hasHung: sinceMs >= HANGS_AFTER_MS,
+        isGivenUp: true,
       })
   }
 
@@ -325,6 +326,8 @@ export class ServerLink implements ConnectionKeeper {
 const SLOW_START_MS = 2_000
 /** A start that takes longer is probably none. */
 const HANGS_AFTER_MS = 10_000
+/** A server that hung the last time is not tried while everything else starts, nor by a command that ends sooner. */
+const FIRST_RETRY_MS = 2_000
 
 interface LiveConnection {
   readonly connection: Connection
