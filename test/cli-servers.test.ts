@@ -180,6 +180,26 @@ describe('commands over servers', () => {
     expect((await toolcrib('call', 'weather.ecoh')).stderr).toContain('did you mean "weather.echo"?')
   })
 
+  it('call starts no cached server to say that a tool is unknown, unless the name has the server', async () => {
+    configure({ weather: server() })
+    await toolcrib('list')
+    forgetStart()
+    list(RAIN, { ...RAIN, name: 'get_fog' })
+    const again = 'if it is new, ask the servers again with "toolcrib list --refresh"'
+    expect(await toolcrib('call', 'get_fgo', 'city=Oslo')).toMatchObject({
+      status: 2,
+      stderr: `not_available unknown tool "get_fgo"; find its name with "toolcrib search" or "toolcrib list"\n${again}\n`,
+    })
+    expect(wasStarted()).toBe(false)
+    expect(await toolcrib('call', 'weather.get_fog', 'city=Oslo')).toMatchObject({ status: 0 })
+    forgetStart()
+    // By now, it is known.
+    expect((await toolcrib('call', 'get_fgo', 'city=Oslo')).stderr).toContain(
+      'did you mean "weather.get_fog"',
+    )
+    expect(wasStarted()).toBe(false)
+  })
+
   it('stats counts tools and tokens', async () => {
     const stats = (await toolcrib('stats', '--json')).json()
     expect(stats.loaded + stats.deferred).toBe(stats.total_registered)

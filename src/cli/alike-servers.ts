@@ -1,4 +1,4 @@
-import type { Finding } from 'toolcrib/mcp'
+import type { Finding, ObservedServer } from 'toolcrib/mcp'
 
 /** Servers whose tools read the same, word for word: often the same program, set up twice. */
 export interface AlikeServers {
@@ -17,17 +17,34 @@ export function isAlike(finding: Finding): finding is AlikeFinding {
 
 /**
  * Groups the servers of such findings, by the tools that all of a group have: the same groups whichever server answered
- * first. A server can be in several groups. Other findings are ignored.
+ * first. A server can be in several groups. Other findings are ignored. There is no finding for a description of a few
+ * words, so tools of the same name and description are counted in what the servers list.
  */
-export function alikeServers(findings: readonly Finding[]): AlikeServers[] {
+export function alikeServers(
+  findings: readonly Finding[],
+  observed: ReadonlyMap<string, Pick<ObservedServer, 'tools'>>,
+): AlikeServers[] {
   const owners = ownersOfTools(findings.filter(isAlike))
   const groups = new Map(owners.map((servers) => [JSON.stringify([...servers].sort()), servers]))
   return [...groups.values()]
     .map((group) => {
       const servers = [...group].sort()
-      return { servers, tools: owners.filter((each) => servers.every((server) => each.has(server))).length }
+      const found = owners.filter((each) => servers.every((server) => each.has(server))).length
+      return { servers, tools: Math.max(found, equalTools(servers, observed)) }
     })
     .sort((a, b) => (a.servers.join() < b.servers.join() ? -1 : 1))
+}
+
+/** How many tools all of these servers list under the same name, with the same description. */
+function equalTools(
+  servers: readonly string[],
+  observed: ReadonlyMap<string, Pick<ObservedServer, 'tools'>>,
+): number {
+  const [first, ...others] = servers.map((server) => {
+    const tools = observed.get(server)?.tools ?? []
+    return new Set(tools.map(({ name, description }) => JSON.stringify([name, description])))
+  })
+  return [...(first ?? [])].filter((tool) => others.every((other) => other.has(tool))).length
 }
 
 interface SameTool {

@@ -18,12 +18,12 @@ describe('what to do about a failed server', () => {
     [
       'it did not connect within 30000 ms; check what it is waiting for, or increase connect_timeout_ms',
       'it hangs: no answer within 30 s',
-      "run it by hand to see what it waits for: npx -y 'a b'",
+      "run it by hand to see what it waits for: npx -y 'a b'; if it only starts slowly, increase connect_timeout_ms",
     ],
     [
       'it did not connect within 400 ms; check what it is waiting for, or increase connect_timeout_ms',
       'no answer within 400 ms',
-      "give it more time, or run it by hand to see what it waits for: npx -y 'a b'",
+      "run it by hand to see what it waits for: npx -y 'a b'; if it only starts slowly, increase connect_timeout_ms",
     ],
     [
       'it exited with code 1; last output: Error: boom',
@@ -38,12 +38,12 @@ describe('what to do about a failed server', () => {
     [
       'it had not connected after 31 s, when it was closed (failed 5 times, last 78 s ago, so it was not started again; next attempt in 82 s, or now with "toolcrib doctor")',
       'it hangs: no answer within 31 s',
-      "run it by hand to see what it waits for: npx -y 'a b'",
+      "run it by hand to see what it waits for: npx -y 'a b'; if it only starts slowly, increase connect_timeout_ms",
     ],
     [
       'it had not connected after 5 s, when it was closed',
       'no answer within 5 s',
-      "give it more time, or run it by hand to see what it waits for: npx -y 'a b'",
+      "run it by hand to see what it waits for: npx -y 'a b'; if it only starts slowly, increase connect_timeout_ms",
     ],
     [
       'server "a" is disconnected: no response from http://h/mcp; check its url; it failed too often, next attempt in 29 s',

@@ -23,7 +23,7 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
   if (waitedMs !== undefined)
     return {
       fault: `${waitedMs < HANGS_AFTER_MS ? '' : 'it hangs: '}no answer within ${shownTime(waitedMs)}`,
-      step: `${waitedMs < HANGS_AFTER_MS ? 'give it more time, or ' : ''}run it by hand to see what it waits for${byHand(config)}`,
+      step: `run it by hand to see what it waits for${byHand(config)}; if it only starts slowly, increase connect_timeout_ms`,
     }
   if (/requires authorization|HTTP 401/.test(said))
     return {

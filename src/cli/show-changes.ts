@@ -1,6 +1,6 @@
 import pc from 'picocolors'
 import { changeDigest, type FieldChange, type Finding, type LockChange } from 'toolcrib/mcp'
-import { type AlikeServers, alikeServers, isAlike } from './alike-servers.ts'
+import { type AlikeServers, isAlike } from './alike-servers.ts'
 import type { Terminal } from './terminal.ts'
 import { exact, plain, plural, toolName } from './text.ts'
 
@@ -42,10 +42,13 @@ export function showFinding(
 }
 
 /** Prints findings, with one line for servers that are alike, whose tools would each have one otherwise. */
-export function showFindings(terminal: Terminal, findings: readonly Finding[]): void {
+export function showFindings(
+  terminal: Terminal,
+  findings: readonly Finding[],
+  alike: readonly AlikeServers[],
+): void {
   for (const finding of findings) if (!isAlike(finding)) showFinding(terminal, finding)
-  for (const alike of alikeServers(findings))
-    terminal.say(`    ${COLOURS.low('! low')} ${describeAlike(alike)}`)
+  for (const each of alike) terminal.say(`    ${COLOURS.low('! low')} ${describeAlike(each)}`)
 }
 
 /** `a and b have 3 tools in common, word for word`. */

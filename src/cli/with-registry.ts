@@ -32,6 +32,8 @@ export interface UseOptions
   readonly isEnough?: (registry: ToolRegistry) => boolean
   /** How long these servers get then. Default: five seconds. */
   readonly lingerMs?: number
+  /** How long servers get in any case, unless `--timeout` says so. Default: `connect_timeout_ms` of the slowest, at least 30 s. */
+  readonly waitMs?: number
   /** true: servers are started by the command, even while a gateway of the same config is running. */
   readonly isAlone?: boolean
 }
@@ -132,7 +134,7 @@ export function remembering({ refresh = false }: RefreshFlags): Pick<UseOptions,
 export async function withRegistry<Result>(
   terminal: Terminal,
   flags: OpenFlags,
-  { isEnough = () => false, lingerMs, isAlone = false, ...options }: UseOptions,
+  { isEnough = () => false, lingerMs, waitMs, isAlone = false, ...options }: UseOptions,
   use: (ready: ReadyRegistry) => Promise<Result>,
 ): Promise<Result> {
   const found = options.found ?? (await findWithFlags(terminal, flags))
@@ -165,7 +167,8 @@ export async function withRegistry<Result>(
         },
       })
       enough.check()
-      const timeoutMs = longestWait(found.config.servers, flags) + GRACE_MS
+      const limitMs = flags.timeout ?? waitMs ?? longestWait(found.config.servers, flags)
+      const timeoutMs = limitMs + GRACE_MS
       const { servers } = opened
       const ready = Promise.race([servers.ready({ timeoutMs }), enough.reached.then(() => servers.status())])
       const statuses = await orAborted(ready, signal)
@@ -189,13 +192,14 @@ const DEFAULT_TIMEOUT_MS = 30_000
 /** Time for a server that takes too long to report that itself. */
 const GRACE_MS = 500
 
-/** How long the slowest of the servers may take to start. */
+/** How long the slowest of the servers may take to start; those whose config does not say get `defaultMs`. */
 export function longestWait(
   servers: Readonly<Record<string, ServerConfig>>,
   { timeout }: ServerFlags,
+  defaultMs = DEFAULT_TIMEOUT_MS,
 ): number {
   const limits = Object.values(servers).map(({ connectTimeoutMs = 0 }) => connectTimeoutMs)
-  return timeout ?? Math.max(DEFAULT_TIMEOUT_MS, ...limits)
+  return timeout ?? Math.max(defaultMs, ...limits)
 }
 
 /** Shows which servers are still connecting. */

@@ -28,7 +28,7 @@ Examples:
   toolcrib call browser.screenshot --out page.png
 
 A value is text where the tool's schema expects text, and JSON elsewhere.
-The name is looked up among cached tools first, so that only the server that has it is started.
+The name is looked up among cached tools, so that only the server that has it is started. Servers that are not cached are asked.
 --timeout limits the start of the server, and then the whole call. Without it, a call may take the server's timeout_ms, by \
 default one minute, and longer while it reports progress. A terminal shows the progress; Ctrl-C cancels the call.
 ${REGISTRY_HELP}

@@ -1,19 +1,12 @@
-import { text } from 'node:stream/consumers'
 import pc from 'picocolors'
-import {
-  type CallResult,
-  type JsonSchema,
-  type ServerStatus,
-  ToolcribError,
-  type ToolRegistry,
-  type ToolSchema,
-} from 'toolcrib'
-import type { FoundConfig } from 'toolcrib/mcp'
+import type { CallResult, ToolRegistry, ToolSchema } from 'toolcrib'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
-import { plain, plainLines, shellWord, toolName } from '../text.ts'
+import { plainLines, shellWord, toolName } from '../text.ts'
 import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
+import { forSchema, readArguments, type TypedArguments } from './call-arguments.ts'
 import { type CallProgress, callProgress } from './call-progress.ts'
+import { describeUnknown, findTool, serversNamed, toolsNamed } from './find-tool.ts'
 import { writeOut } from './write-out.ts'
 
 export interface CallFlags extends ServerFlags, RegistryFlags {
@@ -22,47 +15,52 @@ export interface CallFlags extends ServerFlags, RegistryFlags {
   readonly out?: string
 }
 
-/** Calls one tool, through the same checks as a model's call. */
+/**
+ * Calls one tool, through the same checks as a model's call. What is cached is enough to find the tool, so that only its
+ * server has to run; servers that are not cached are asked.
+ */
 export async function runCall(
   terminal: Terminal,
   name: string,
   args: readonly string[],
   flags: CallFlags,
 ): Promise<number> {
-  const { json, pairs } = splitArguments(args, flags.arg ?? [])
-  const given = await readArguments(terminal, json)
+  const typed = await readArguments(terminal, args, flags.arg ?? [])
+  const found = await findWithFlags(terminal, flags)
+  const named = serversNamed(name, Object.keys(found.config.servers))
+  const isServerNamed = named.length > 0
   const progress = callProgress(name, { stream: terminal.errors })
   const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
-  const call = (ready: ReadyRegistry) => callOnce(terminal, ready, { name, given, pairs, flags, progress })
-  const unasked = new Set<string>()
-  // Another server may have a tool of the same name, so a name without a server waits for what else is cached.
-  const lingerMs = /\.|__/.test(name) ? 0 : OTHERS_MS
-  // What is cached is enough to find the tool, so that only its server has to run.
-  const found = await findWithFlags(terminal, flags)
-  const exitCode = await withRegistry(
-    terminal,
-    flags,
-    { found, servers: serversOf(name), isEnough, lingerMs, remembered: true, onEvent: progress.note },
-    async (ready) => {
-      for (const { server, state } of ready.statuses) {
-        // A server that failed a moment ago is tried again when it is wanted by name.
-        const isResting = ready.servers.failure(server) !== undefined && isNamed(server, name)
-        if (state === 'cold' || isResting) unasked.add(server)
-      }
-      return isEnough(ready.registry) || unasked.size === 0 ? call(ready) : undefined
-    },
-  )
+  const call = (ready: ReadyRegistry) => callOnce(terminal, ready, { name, typed, flags, progress })
+  const options = {
+    found,
+    servers: (server: string) => !isServerNamed || named.includes(server),
+    isEnough,
+    // Another server may have a tool of the same name, so a name without a server waits for what else is cached.
+    lingerMs: isServerNamed ? 0 : OTHERS_MS,
+    ...(isServerNamed ? {} : { waitMs: SEARCH_MS }),
+    onEvent: progress.note,
+  }
+  const exitCode = await withRegistry(terminal, flags, { ...options, remembered: true }, async (ready) => {
+    const isUnasked = ready.statuses.some(
+      ({ server, state }) => state === 'cold' || ready.servers.failure(server) !== undefined,
+    )
+    return isServerNamed && isUnasked && !isEnough(ready.registry) ? undefined : call(ready)
+  })
   if (exitCode !== undefined) return exitCode
-  const servers = (server: string) => unasked.has(server)
-  // Its warnings have been shown.
-  const options = { found: { ...found, warnings: [] }, servers, isEnough, lingerMs, onEvent: progress.note }
-  return withRegistry(terminal, flags, options, call)
+  // The server that the name begins with is asked now, although it is cached, or failed a moment ago. Warnings have been shown.
+  return withRegistry(terminal, flags, { ...options, found: { ...found, warnings: [] } }, call)
 }
+
+/** How long servers that are not cached have to list a tool whose name says nothing about its server. */
+const SEARCH_MS = 10_000
+
+/** How long servers have to say that they have a tool of the same name. */
+const OTHERS_MS = 500
 
 interface OneCall {
   readonly name: string
-  readonly given: Readonly<Record<string, unknown>>
-  readonly pairs: readonly [string, string][]
+  readonly typed: TypedArguments
   readonly flags: CallFlags
   readonly progress: CallProgress
 }
@@ -70,10 +68,10 @@ interface OneCall {
 async function callOnce(
   terminal: Terminal,
   { registry, statuses, signal }: ReadyRegistry,
-  { name, given, pairs, flags, progress }: OneCall,
+  { name, typed, flags, progress }: OneCall,
 ): Promise<number> {
   const tool = findTool(registry, name)
-  const args = { ...given, ...typedPairs(pairs, tool?.parameters) }
+  const args = forSchema(typed, tool?.parameters)
   const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
   // --timeout ends the call even while its server reports progress.
   const deadline = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout)
@@ -98,109 +96,6 @@ async function callOnce(
 /** People can scroll, so nothing is trimmed for them. */
 const ENOUGH = 100_000_000
 
-/** How long servers have to say that they have a tool of the same name. */
-const OTHERS_MS = 500
-
-/** What is written as `key=value`, and the one argument that is not. Throws `config-invalid` for a second one. */
-function splitArguments(
-  args: readonly string[],
-  flags: readonly string[],
-): { readonly json: string | undefined; readonly pairs: [string, string][] } {
-  const isPair = (arg: string) => !/^\s*[{[]/.test(arg) && arg.indexOf('=') > 0
-  const [json, second] = args.filter((arg) => !isPair(arg))
-  if (second !== undefined)
-    throw new ToolcribError('config-invalid', `"${second}" is one argument too many; ${FORM}`)
-  return { json, pairs: [...args.filter(isPair), ...flags].map(readPair) }
-}
-
-async function readArguments(
-  { input }: Terminal,
-  json: string | undefined,
-): Promise<Record<string, unknown>> {
-  if (json === undefined) return {}
-  const source = json === '-' ? await text(input) : json
-  let data: unknown
-  try {
-    data = JSON.parse(source)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ToolcribError('config-invalid', `the arguments are not JSON: ${reason}; ${FORM}`, { cause })
-  }
-  if (typeof data === 'object' && data !== null && !Array.isArray(data))
-    return data as Record<string, unknown>
-  throw new ToolcribError('config-invalid', `the arguments must be a JSON object; ${FORM}`)
-}
-
-const FORM = `write them as key=value, or as '{"key": "value"}'`
-
-function readPair(pair: string): [key: string, value: string] {
-  const at = pair.indexOf('=')
-  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)]
-  throw new ToolcribError('config-invalid', `--arg ${pair} must be key=value`)
-}
-
-/** Selects the servers that a name can refer to; all of them when it names none. */
-function serversOf(name: string): (server: string, found: FoundConfig) => boolean {
-  return (server, { config }) => {
-    const fitting = Object.keys(config.servers).filter((each) => isNamed(each, name))
-    return fitting.length === 0 || fitting.includes(server)
-  }
-}
-
-function isNamed(server: string, name: string): boolean {
-  return prefixes(server).some((prefix) => name.startsWith(prefix))
-}
-
-/** The spellings of a tool with its server: people's, the gateway's and the registry's. */
-function prefixes(server: string): string[] {
-  return [`${server}.`, `${server}__`, `mcp__${server}__`]
-}
-
-function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined {
-  const fitting = toolsNamed(name, registry)
-  if (fitting.length < 2) return fitting[0]
-  const names = fitting.map((schema) => toolName(schema.name, schema.mcpServer)).join(', ')
-  throw new ToolcribError(
-    'name-invalid',
-    `"${name}" is the name of several tools: ${names}; call one of these`,
-  )
-}
-
-/** The tool with that registered name, otherwise the tools with that name on their server. */
-function toolsNamed(name: string, registry: ToolRegistry): readonly ToolSchema[] {
-  const schemas = registry.listSchemas()
-  const exact = schemas.find((schema) => schema.name === name)
-  if (exact) return [exact]
-  return schemas.filter((schema) => {
-    const own = schema.name.replace(`mcp__${schema.mcpServer}__`, '')
-    return own === name || prefixes(schema.mcpServer ?? '').some((prefix) => prefix + own === name)
-  })
-}
-
-function typedPairs(
-  pairs: readonly [string, string][],
-  parameters: JsonSchema | undefined,
-): Record<string, unknown> {
-  const properties: unknown = typeof parameters === 'object' ? parameters.properties : undefined
-  return Object.fromEntries(
-    pairs.map(([key, value]) => [key, wantsText(properties, key) ? value : asJson(value)]),
-  )
-}
-
-function wantsText(properties: unknown, key: string): boolean {
-  if (typeof properties !== 'object' || properties === null || !Object.hasOwn(properties, key)) return false
-  const property: unknown = Reflect.get(properties, key)
-  return typeof property === 'object' && property !== null && 'type' in property && property.type === 'string'
-}
-
-function asJson(value: string): unknown {
-  try {
-    return JSON.parse(value)
-  } catch {
-    return value
-  }
-}
-
 /** A call that `--timeout` cancelled has timed out. */
 function asTimeout(answer: CallResult, timeoutMs: number | undefined): CallResult {
   const { result, name } = answer
@@ -224,35 +119,6 @@ function withNextStep(
   const own = toolName(tool.name, tool.mcpServer)
   const named = result.error.replaceAll(tool.name, own)
   return explained(`${named}\nsee its schema with "toolcrib list ${shellWord(own)} --schema"`)
-}
-
-function describeUnknown(name: string, registry: ToolRegistry, statuses: readonly ServerStatus[]): string {
-  if (statuses.length === 0) {
-    const step = 'add one, or run "toolcrib import" to copy servers from other programs'
-    return `"${name}" cannot be called: no servers are configured; ${step}`
-  }
-  const missing = statuses.flatMap((status) => {
-    if (status.state === 'failed') return [`server "${status.server}" failed: ${plain(status.reason)}`]
-    return status.state === 'connecting'
-      ? [`server "${status.server}" is still connecting; increase --timeout`]
-      : []
-  })
-  if (missing.length > 0 && missing.length === statuses.length)
-    return [`"${name}" cannot be called`, ...missing].join('\n')
-  const near = nearNames(name, registry)
-  const step =
-    near.length > 0
-      ? `did you mean ${near.map((each) => `"${each}"`).join(' or ')}?`
-      : 'find its name with "toolcrib search" or "toolcrib list"'
-  return [`unknown tool "${name}"; ${step}`, ...missing].join('\n')
-}
-
-/** Tools with a similar name, as people write them. */
-function nearNames(name: string, registry: ToolRegistry): string[] {
-  const { reason } = registry.explain(name)
-  const words = new Set(reason.split(/[\s,]+/))
-  const near = registry.listSchemas().filter((schema) => words.has(schema.name))
-  return near.map((schema) => toolName(schema.name, schema.mcpServer))
 }
 
 function show(terminal: Terminal, { result, durationMs }: CallResult, written: readonly string[]): void {

@@ -15,7 +15,7 @@ export function doctorCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Starts the configured servers, except those that the lockfile does not approve.
+Starts the configured servers, except those that the lockfile does not approve. A server that has not answered after ten seconds is called hanging; --timeout, or connect_timeout_ms in its config, gives it more time.
 ${REGISTRY_HELP}
 
 Examples:

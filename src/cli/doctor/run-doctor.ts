@@ -1,14 +1,15 @@
-import { type ServerStatus, ToolcribError, type ToolRegistry } from 'toolcrib'
+import { ToolcribError, type ToolRegistry } from 'toolcrib'
 import {
   compareWithLock,
   type Finding,
   type FoundConfig,
   findProgram,
   type LockChange,
-  type McpEvent,
+  type ObservedServer,
   observeServers,
   type ServerConfig,
 } from 'toolcrib/mcp'
+import { type AlikeServers, alikeServers } from '../alike-servers.ts'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
 import type { Terminal } from '../terminal.ts'
@@ -22,29 +23,31 @@ import {
   type ReadyRegistry,
   withRegistry,
 } from '../with-registry.ts'
+import { type ServerMeasures, type ServerReport, serverReport } from './server-report.ts'
 import { showReport } from './show-report.ts'
 
 export interface DoctorFlags extends ServerFlags, RegistryFlags {}
 
 /** Checks config, servers, definitions and lockfile, and prints what to do next. */
 export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise<number> {
-  const report = await examine(terminal, flags)
-  if (flags.json) terminal.printJson(report)
-  else showReport(terminal, report)
-  return report.healthy ? 0 : 1
+  const present = (report: Report): number => {
+    if (flags.json) terminal.printJson(report)
+    else showReport(terminal, report)
+    return report.healthy ? 0 : 1
+  }
+  const found = await orProblem(findWithFlags(terminal, flags, { lenient: true }))
+  if (typeof found === 'string') return present(withoutConfig(found))
+  const lockProblem = withoutLock(found, flags)
+  if (lockProblem) return present(lockProblem)
+  const waitedMs = longestWait(found.config.servers, flags, CHECK_MS)
+  // Nobody has to wait for the report until a server that hangs is stopped.
+  return withRegistry(terminal, flags, { waitMs: waitedMs }, async (ready) =>
+    present(await examine(terminal, ready, waitedMs)),
+  )
 }
 
-export interface ServerReport {
-  readonly server: string
-  readonly state: string
-  readonly reason?: string
-  /** What to do about it. */
-  readonly step?: string
-  readonly connectMs?: number
-  readonly tools: number
-  readonly tokens: number
-  readonly warnings: readonly string[]
-}
+/** A server that has not answered by then hangs, unless its `connect_timeout_ms` gives it more time. */
+const CHECK_MS = 10_000
 
 export interface Report {
   readonly healthy: boolean
@@ -52,6 +55,8 @@ export interface Report {
   readonly problem?: string
   readonly servers: readonly ServerReport[]
   readonly findings: readonly Finding[]
+  /** Servers that have tools in common, word for word. */
+  readonly alike?: readonly AlikeServers[]
   readonly lockfile: {
     readonly path?: string
     readonly state: 'none' | 'damaged' | 'unchanged' | 'changed'
@@ -60,24 +65,6 @@ export interface Report {
   /** Warnings about config and lockfiles; also printed on stderr. */
   readonly warnings?: readonly string[]
   readonly nextSteps: readonly string[]
-}
-
-async function examine(terminal: Terminal, flags: DoctorFlags): Promise<Report> {
-  const found = await orProblem(findWithFlags(terminal, flags, { lenient: true }))
-  if (typeof found === 'string') return withoutConfig(found)
-  const damage = found.locks.find((layer) => layer.damage !== undefined)?.damage
-  if (damage) return withoutLock(found, 'damaged', damage.message)
-  const isRequired = flags.locked || (found.config.requireLock === true && !hasLockfile(found))
-  const missing = isRequired ? missingLockfile(found) : undefined
-  if (missing !== undefined) return withoutLock(found, 'none', missing)
-  return withRegistry(terminal, flags, {}, async (ready) => {
-    const startFaults = await startFaultsOf(ready, terminal)
-    const observed = await observeServers(ready, terminal)
-    const changes = hasLockfile(ready) && ready.lockfile ? compareWithLock(ready.lockfile, observed) : []
-    const waitedMs = longestWait(ready.config.servers, flags)
-    const tokens = await tokensByServer(ready.registry, new TokenCounts(terminal))
-    return diagnose(ready, { tokens, startFaults, changes, waitedMs })
-  })
 }
 
 /** Returns the config, or the error message. */
@@ -100,8 +87,16 @@ function withoutConfig(problem: string): Report {
   return { healthy: false, files: [], problem, servers: [], findings: [], lockfile, nextSteps }
 }
 
-/** Without a readable lockfile it is unknown which commands were approved, so none is run. */
-function withoutLock({ config, lockPath }: FoundConfig, state: 'damaged' | 'none', problem: string): Report {
+/**
+ * The report where a lockfile is damaged, or required and missing; undefined otherwise. It is unknown which commands were
+ * approved, so none is run.
+ */
+function withoutLock(found: FoundConfig, { locked }: DoctorFlags): Report | undefined {
+  const { config, locks, lockPath } = found
+  const damage = locks.find((layer) => layer.damage !== undefined)?.damage
+  const isRequired = locked || (config.requireLock === true && !hasLockfile(found))
+  const problem = damage?.message ?? (isRequired ? missingLockfile(found) : undefined)
+  if (problem === undefined) return undefined
   const servers = Object.keys(config.servers).map((server) => ({
     server,
     state: 'cold',
@@ -116,13 +111,21 @@ function withoutLock({ config, lockPath }: FoundConfig, state: 'damaged' | 'none
     problem,
     servers,
     findings: [],
-    lockfile: { path: lockPath, state, changes: [] },
+    lockfile: { path: lockPath, state: damage ? 'damaged' : 'none', changes: [] },
     nextSteps: [
-      state === 'damaged'
+      damage
         ? 'restore the lockfile, or review the servers and write it again with "toolcrib lock"'
         : 'review the servers, then approve them with "toolcrib lock"',
     ],
   }
+}
+
+async function examine(terminal: Terminal, ready: ReadyRegistry, waitedMs: number): Promise<Report> {
+  const startFaults = await startFaultsOf(ready, terminal)
+  const observed = await observeServers(ready, terminal)
+  const changes = hasLockfile(ready) && ready.lockfile ? compareWithLock(ready.lockfile, observed) : []
+  const tokens = await tokensByServer(ready.registry, new TokenCounts(terminal))
+  return diagnose(ready, { tokens, startFaults, observed, changes, waitedMs })
 }
 
 /** Why servers that were not started for lack of approval could not start anyway; by server. */
@@ -152,14 +155,11 @@ async function startFault(
   return program === undefined ? `command "${server.command}" not found` : undefined
 }
 
-interface Measures {
-  /** What the definitions of each server cost. */
-  readonly tokens: ReadonlyMap<string, number>
+interface Measures extends Omit<ServerMeasures, 'fault'> {
+  readonly observed: ReadonlyMap<string, ObservedServer>
   /** Differences from the lockfile. */
   readonly changes: readonly LockChange[]
   readonly startFaults: ReadonlyMap<string, string>
-  /** How long servers had to start. */
-  readonly waitedMs: number
 }
 
 async function tokensByServer(
@@ -175,12 +175,11 @@ async function tokensByServer(
 }
 
 function diagnose(ready: ReadyRegistry, measures: Measures): Report {
-  const { startFaults, changes } = measures
+  const { startFaults, observed, changes } = measures
   const { config, lockPath, servers, events, warnings } = ready
   const reports = ready.statuses.map((status) => {
     const fault = startFaults.get(status.server)
-    const report = serverReport(status.server, ready, measures)
-    return withoutRepeats(fault === undefined ? report : { ...report, warnings: [...report.warnings, fault] })
+    return serverReport(status, ready, { ...measures, fault })
   })
   const findings = inOrder(servers.findings())
   const state = hasLockfile(ready) ? (changes.length > 0 ? 'changed' : 'unchanged') : 'none'
@@ -195,52 +194,11 @@ function diagnose(ready: ReadyRegistry, measures: Measures): Report {
     files: config.files,
     servers: reports,
     findings,
+    alike: alikeServers(findings, observed),
     lockfile: { path: lockPath, state, changes },
     warnings,
     nextSteps: nextSteps({ servers: reports, findings, state, changes, startFaults, broken }),
   }
-}
-
-/** Without warnings that the reason says already. */
-function withoutRepeats(report: ServerReport): ServerReport {
-  const isSaid = (warning: string) => report.reason?.includes(mendServer(report.server, warning).fault)
-  return { ...report, warnings: [...new Set(report.warnings)].filter((warning) => !isSaid(warning)) }
-}
-
-function serverReport(
-  server: string,
-  { config, servers, statuses, events }: ReadyRegistry,
-  { tokens, waitedMs }: Pick<Measures, 'tokens' | 'waitedMs'>,
-): ServerReport {
-  const status = statuses.find((each) => each.server === server)
-  const took = connectTime(server, events)
-  const warnings = events.flatMap((event) => {
-    if (event.server !== server) return []
-    if (event.type === 'tool-invalid') return [`tool ${event.tool} cannot be used: ${event.reason}`]
-    return event.type === 'server-warning' ? [event.warning] : []
-  })
-  return {
-    server,
-    ...conditionOf(status, config.servers[server], waitedMs),
-    ...(took === undefined ? {} : { connectMs: Math.round(took) }),
-    tools: servers.tools(server)?.length ?? 0,
-    tokens: tokens.get(server) ?? 0,
-    warnings: [...new Set(warnings)].slice(0, 5),
-  }
-}
-
-/** A server that has not answered in its time hangs, whether it is given up already or not. */
-function conditionOf(
-  status: ServerStatus | undefined,
-  config: ServerConfig | undefined,
-  waitedMs: number,
-): Pick<ServerReport, 'state' | 'reason' | 'step'> {
-  const state = status?.state ?? 'cold'
-  if (status === undefined || (state !== 'failed' && state !== 'connecting')) return { state }
-  const reason = status.state === 'failed' ? status.reason : `it did not connect within ${waitedMs} ms`
-  const { fault, step } = mendServer(status.server, reason, config)
-  const isHanging = state === 'connecting' || fault.startsWith('it hangs')
-  return { state: isHanging ? 'hanging' : state, reason: fault, step }
 }
 
 const SEVERITIES = ['high', 'medium', 'low']
@@ -250,18 +208,6 @@ function inOrder(findings: readonly Finding[]): Finding[] {
   const keyOf = ({ severity, server, tool, place }: Finding) =>
     JSON.stringify([SEVERITIES.indexOf(severity), server, tool, place])
   return [...findings].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
-}
-
-/** How long a server took to become ready or fail. */
-function connectTime(server: string, events: readonly McpEvent[]): number | undefined {
-  const states = events
-    .filter((event) => event.type === 'server-state')
-    .filter((event) => event.server === server)
-  const start = states.find(({ state }) => state === 'connecting')
-  const end = states.find(
-    ({ state, at }) => (state === 'ready' || state === 'failed') && start && at >= start.at,
-  )
-  return start && end ? end.at - start.at : undefined
 }
 
 function isBroken(state: string): boolean {

@@ -31,6 +31,7 @@ describe('the report of doctor', () => {
         { ...server, server: 'wordy', state: 'failed', reason: 'it said too much '.repeat(12) },
       ],
       findings: [clone('one'), clone('two'), { ...clone('three'), severity: 'high', kind: 'override' }],
+      alike: [{ servers: ['alpha', 'beta'], tools: 2 }],
       lockfile: { path: '/home/me/toolcrib.lock', state: 'none', changes: [] },
       nextSteps: ['slow: run it by hand'],
     })

@@ -1,6 +1,6 @@
 import pc from 'picocolors'
 import type { Finding } from 'toolcrib/mcp'
-import { alikeServers, isAlike } from '../alike-servers.ts'
+import { isAlike } from '../alike-servers.ts'
 import { describeAlike, summarise } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, figure, plain, plural } from '../text.ts'
@@ -32,7 +32,7 @@ export function showReport(terminal: Terminal, report: Report): void {
   const extent = isPartial ? ' in the servers that responded' : ''
   if (findings.length > 0) section(terminal, 'Definitions')
   for (const finding of findings) if (!isAlike(finding)) showFinding(terminal, finding)
-  for (const alike of alikeServers(findings))
+  for (const alike of report.alike ?? [])
     terminal.say(`  ${COLOURS.low('low   ')} ${describeAlike(alike)}: is one of them enough?`)
   if (findings.length === 0 && servers.some(({ tools }) => tools > 0)) {
     section(terminal, 'Definitions')

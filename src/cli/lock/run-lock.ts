@@ -15,6 +15,7 @@ import {
   type ObservedServer,
   writeLockfile,
 } from 'toolcrib/mcp'
+import { type AlikeServers, alikeServers } from '../alike-servers.ts'
 import { askServers, lockCommand, type Observation } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
@@ -46,6 +47,7 @@ export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<n
     tools: [...locked.servers.values()].reduce((sum, server) => sum + server.tools.size, 0),
     changes,
     findings,
+    alike: alikeServers(findings, observed),
     literals: literalsOf(observed),
     others: [...observation.observed.keys()].filter((server) => !layer.servers.has(server)),
     failed: failed.map((failure) => ({ ...failure, kept: locked.servers.has(failure.server) })),
@@ -121,6 +123,7 @@ interface Outcome {
   readonly changes: readonly LockChange[]
   /** The scanner's findings in what was locked. */
   readonly findings: readonly Finding[]
+  readonly alike: readonly AlikeServers[]
   /** Where the config contains a literal that looks like a secret. */
   readonly literals: readonly { readonly server: string; readonly places: readonly string[] }[]
   /** Servers of other config files, which have their own lockfiles. */
@@ -132,12 +135,12 @@ interface Outcome {
 }
 
 function show(terminal: Terminal, outcome: Outcome, found: FoundConfig): void {
-  const { lockfile, servers, tools, changes, findings, literals, others, failed, replaced } = outcome
+  const { lockfile, servers, tools, changes, findings, alike, literals, others, failed, replaced } = outcome
   if (replaced)
     terminal.note(`${pc.yellow('note')} ${lockfile} was damaged and has been replaced: review all of it`)
   showChanges(terminal, changes)
   if (findings.length > 0) terminal.say('review these before you commit the lockfile:')
-  showFindings(terminal, findings)
+  showFindings(terminal, findings, alike)
   terminal.say(`${pc.green('locked')} ${plural(servers, 'server')}, ${plural(tools, 'tool')} in ${lockfile}`)
   for (const { server, places } of literals)
     terminal.note(

@@ -1,0 +1,75 @@
+import { text } from 'node:stream/consumers'
+import { type JsonSchema, ToolcribError } from 'toolcrib'
+import type { Terminal } from '../terminal.ts'
+
+/** The arguments of a call as they were typed: a JSON object, and pairs that add to it. */
+export interface TypedArguments {
+  readonly given: Readonly<Record<string, unknown>>
+  readonly pairs: readonly (readonly [key: string, value: string])[]
+}
+
+/**
+ * Reads what is written as `key=value`, and the one argument that is not; `-` is stdin. Throws `config-invalid` for a second
+ * such argument, and for one that is not a JSON object.
+ */
+export async function readArguments(
+  terminal: Terminal,
+  args: readonly string[],
+  flags: readonly string[],
+): Promise<TypedArguments> {
+  const isPair = (arg: string) => !/^\s*[{[]/.test(arg) && arg.indexOf('=') > 0
+  const [json, second] = args.filter((arg) => !isPair(arg))
+  if (second !== undefined)
+    throw new ToolcribError('config-invalid', `"${second}" is one argument too many; ${FORM}`)
+  const pairs = [...args.filter(isPair), ...flags].map(readPair)
+  return { given: await readObject(terminal, json), pairs }
+}
+
+/** The arguments for a tool: a value is text where its schema expects text, and JSON elsewhere. */
+export function forSchema(
+  { given, pairs }: TypedArguments,
+  parameters: JsonSchema | undefined,
+): Record<string, unknown> {
+  const properties: unknown = typeof parameters === 'object' ? parameters.properties : undefined
+  const typed = pairs.map(
+    ([key, value]) => [key, wantsText(properties, key) ? value : asJson(value)] as const,
+  )
+  return { ...given, ...Object.fromEntries(typed) }
+}
+
+const FORM = `write them as key=value, or as '{"key": "value"}'`
+
+function readPair(pair: string): [key: string, value: string] {
+  const at = pair.indexOf('=')
+  if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)]
+  throw new ToolcribError('config-invalid', `--arg ${pair} must be key=value`)
+}
+
+async function readObject({ input }: Terminal, json: string | undefined): Promise<Record<string, unknown>> {
+  if (json === undefined) return {}
+  const source = json === '-' ? await text(input) : json
+  let data: unknown
+  try {
+    data = JSON.parse(source)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new ToolcribError('config-invalid', `the arguments are not JSON: ${reason}; ${FORM}`, { cause })
+  }
+  if (typeof data === 'object' && data !== null && !Array.isArray(data))
+    return data as Record<string, unknown>
+  throw new ToolcribError('config-invalid', `the arguments must be a JSON object; ${FORM}`)
+}
+
+function wantsText(properties: unknown, key: string): boolean {
+  if (typeof properties !== 'object' || properties === null || !Object.hasOwn(properties, key)) return false
+  const property: unknown = Reflect.get(properties, key)
+  return typeof property === 'object' && property !== null && 'type' in property && property.type === 'string'
+}
+
+function asJson(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}

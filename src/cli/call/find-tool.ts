@@ -1,0 +1,82 @@
+import { type ServerStatus, ToolcribError, type ToolRegistry, type ToolSchema } from 'toolcrib'
+import { plain, toolName } from '../text.ts'
+
+/** The servers that a name begins with: none when it is only the name of a tool. */
+export function serversNamed(name: string, servers: readonly string[]): readonly string[] {
+  return servers.filter((server) => prefixes(server).some((prefix) => name.startsWith(prefix)))
+}
+
+/** The spellings of a tool with its server: people's, the gateway's and the registry's. */
+function prefixes(server: string): string[] {
+  return [`${server}.`, `${server}__`, `mcp__${server}__`]
+}
+
+/** The tool of that name, if there is one. Throws `name-invalid` when several servers have it. */
+export function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined {
+  const fitting = toolsNamed(name, registry)
+  if (fitting.length < 2) return fitting[0]
+  const names = fitting.map((schema) => toolName(schema.name, schema.mcpServer)).join(', ')
+  throw new ToolcribError(
+    'name-invalid',
+    `"${name}" is the name of several tools: ${names}; call one of these`,
+  )
+}
+
+/** The tool with that registered name, otherwise the tools with that name on their server. */
+export function toolsNamed(name: string, registry: ToolRegistry): readonly ToolSchema[] {
+  const schemas = registry.listSchemas()
+  const exact = schemas.find((schema) => schema.name === name)
+  if (exact) return [exact]
+  return schemas.filter((schema) => {
+    const own = schema.name.replace(`mcp__${schema.mcpServer}__`, '')
+    return own === name || prefixes(schema.mcpServer ?? '').some((prefix) => prefix + own === name)
+  })
+}
+
+/** Why there is no tool of that name, and what to do next. */
+export function describeUnknown(
+  name: string,
+  registry: ToolRegistry,
+  statuses: readonly ServerStatus[],
+): string {
+  if (statuses.length === 0) {
+    const step = 'add one, or run "toolcrib import" to copy servers from other programs'
+    return `"${name}" cannot be called: no servers are configured; ${step}`
+  }
+  const missing = statuses.filter(({ state }) => state === 'failed' || state === 'connecting')
+  if (missing.length === statuses.length)
+    return [`"${name}" cannot be called`, ...missing.map(describeMissing)].join('\n')
+  const near = nearNames(name, registry)
+  const step =
+    near.length > 0
+      ? `did you mean ${near.map((each) => `"${each}"`).join(' or ')}?`
+      : 'find its name with "toolcrib search" or "toolcrib list"'
+  const isCached = statuses.some(({ state }) => state === 'cold')
+  return [
+    `unknown tool "${name}"; ${step}`,
+    ...(isCached ? ['if it is new, ask the servers again with "toolcrib list --refresh"'] : []),
+    ...describeSeveral(missing),
+  ].join('\n')
+}
+
+/** More lines than this hide the first one, so the servers share one. */
+const MANY = 2
+
+function describeSeveral(missing: readonly ServerStatus[]): string[] {
+  if (missing.length <= MANY) return missing.map(describeMissing)
+  const names = missing.map(({ server }) => plain(server)).join(', ')
+  return [`servers without an answer: ${names}; see why with "toolcrib doctor"`]
+}
+
+function describeMissing(status: ServerStatus): string {
+  if (status.state === 'failed') return `server "${status.server}" failed: ${plain(status.reason)}`
+  return `server "${status.server}" is still connecting; increase --timeout`
+}
+
+/** Tools with a similar name, as people write them. */
+function nearNames(name: string, registry: ToolRegistry): string[] {
+  const { reason } = registry.explain(name)
+  const words = new Set(reason.split(/[\s,]+/))
+  const near = registry.listSchemas().filter((schema) => words.has(schema.name))
+  return near.map((schema) => toolName(schema.name, schema.mcpServer))
+}

@@ -1,0 +1,84 @@
+import type { ServerStatus } from 'toolcrib'
+import type { McpEvent, ServerConfig } from 'toolcrib/mcp'
+import { mendServer } from '../mend-server.ts'
+import type { ReadyRegistry } from '../with-registry.ts'
+
+/** How one server is doing, and what to do about it. */
+export interface ServerReport {
+  readonly server: string
+  readonly state: string
+  readonly reason?: string
+  /** What to do about it. */
+  readonly step?: string
+  readonly connectMs?: number
+  readonly tools: number
+  readonly tokens: number
+  readonly warnings: readonly string[]
+}
+
+/** What `serverReport()` cannot read from the registry. */
+export interface ServerMeasures {
+  /** What the definitions of each server cost. */
+  readonly tokens: ReadonlyMap<string, number>
+  /** How long servers had to start. */
+  readonly waitedMs: number
+  /** Why a server that was not started could not start anyway. */
+  readonly fault?: string | undefined
+}
+
+export function serverReport(
+  status: ServerStatus,
+  { config, servers, events }: ReadyRegistry,
+  { tokens, waitedMs, fault }: ServerMeasures,
+): ServerReport {
+  const { server } = status
+  const took = connectTime(server, events)
+  const condition = conditionOf(status, config.servers[server], waitedMs)
+  const warnings = [...new Set(warningsOf(server, events))].slice(0, MAX_WARNINGS)
+  // Without what the reason says already.
+  const isSaid = (warning: string) => condition.reason?.includes(mendServer(server, warning).fault)
+  return {
+    server,
+    ...condition,
+    ...(took === undefined ? {} : { connectMs: Math.round(took) }),
+    tools: servers.tools(server)?.length ?? 0,
+    tokens: tokens.get(server) ?? 0,
+    warnings: [...warnings, ...(fault === undefined ? [] : [fault])].filter((warning) => !isSaid(warning)),
+  }
+}
+
+const MAX_WARNINGS = 5
+
+function warningsOf(server: string, events: readonly McpEvent[]): string[] {
+  return events.flatMap((event) => {
+    if (event.server !== server) return []
+    if (event.type === 'tool-invalid') return [`tool ${event.tool} cannot be used: ${event.reason}`]
+    return event.type === 'server-warning' ? [event.warning] : []
+  })
+}
+
+/** A server that has not answered in its time hangs, whether it is given up already or not. */
+function conditionOf(
+  status: ServerStatus,
+  config: ServerConfig | undefined,
+  waitedMs: number,
+): Pick<ServerReport, 'state' | 'reason' | 'step'> {
+  const { state } = status
+  if (state !== 'failed' && state !== 'connecting') return { state }
+  const reason = status.state === 'failed' ? status.reason : `it did not connect within ${waitedMs} ms`
+  const { fault, step } = mendServer(status.server, reason, config)
+  const isHanging = state === 'connecting' || fault.startsWith('it hangs')
+  return { state: isHanging ? 'hanging' : state, reason: fault, step }
+}
+
+/** How long a server took to become ready or fail. */
+function connectTime(server: string, events: readonly McpEvent[]): number | undefined {
+  const states = events
+    .filter((event) => event.type === 'server-state')
+    .filter((event) => event.server === server)
+  const start = states.find(({ state }) => state === 'connecting')
+  const end = states.find(
+    ({ state, at }) => (state === 'ready' || state === 'failed') && start && at >= start.at,
+  )
+  return start && end ? end.at - start.at : undefined
+}
