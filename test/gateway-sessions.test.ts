@@ -144,7 +144,7 @@ describe('the log level of an older client', () => {
     await setLevel(other, 'error')
     expect(heard).toEqual(['info'])
     await servers.reload({ mcpServers: { everything: { ...EVERYTHING, env: { CHANGED: 'yes' } } } })
-    await expect.poll(() => heard).toEqual(['info', 'info'])
+    await expect.poll(() => heard, { timeout: 15_000 }).toEqual(['info', 'info'])
     await expect(setLevel(one, 'loud')).rejects.toMatchObject({ code: -32_602 })
   })
 })

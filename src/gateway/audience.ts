@@ -77,9 +77,12 @@ export class Audience {
     attendee.changed(TOOLS_CHANGED)
   }
 
-  /** Passes on that a server announced another list. */
-  notified({ server, method }: ServerNotification): void {
-    if (method === TOOLS_CHANGED) this.#announced(server)
+  /**
+   * Passes on that a server announced another list. Tools that it shows over one session's connection are not listed:
+   * clients are notified if the list that they share turns out to be another one.
+   */
+  notified({ server, sessionKey, method }: ServerNotification): void {
+    if (method === TOOLS_CHANGED && sessionKey === undefined) this.#announced(server)
     if (!PASSED_ON.includes(method)) return
     this.#soon(`${server} ${method}`, () => {
       for (const attendee of this.#attendees.keys())

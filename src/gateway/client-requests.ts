@@ -42,13 +42,13 @@ export class ClientRequests {
       case 'tools/call':
         return this.#calls.call(params, scene, line)
       case 'prompts/list':
-        return this.#offers.list('prompts', view)
+        return this.#offers.list('prompts', { view, line })
       case 'prompts/get':
         return this.#offers.getPrompt(params, view, line)
       case 'resources/list':
-        return this.#offers.list('resources', view)
+        return this.#offers.list('resources', { view, line })
       case 'resources/templates/list':
-        return this.#offers.list('resourceTemplates', view)
+        return this.#offers.list('resourceTemplates', { view, line })
       case 'resources/read':
         return this.#offers.readResource(params, view, line)
       case 'completion/complete':

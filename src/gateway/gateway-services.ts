@@ -90,7 +90,7 @@ export class GatewayServices {
     this.traffic = new Traffic(servers, asking, this.connections, new ServerLoad(this.limits))
     this.load = new ClientLoad(this.limits, this.now)
     const upstream = new Upstream(servers, this.traffic)
-    const lists = new ServerLists(servers, (warning) => this.warn(warning))
+    const lists = new ServerLists(servers, this.traffic, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const strangers = new Strangers(servers, this.limits)
     this.tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })

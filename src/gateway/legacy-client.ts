@@ -36,6 +36,7 @@ export class LegacyClient implements Attendee {
   readonly #wire: RequestWire
   readonly #watched = new Map<string, () => void>()
   readonly #leave: (() => void)[]
+  #hasLeft = false
 
   /** `wire` reaches the client between its requests. */
   constructor(
@@ -104,8 +105,11 @@ export class LegacyClient implements Attendee {
   }
 
   async close(): Promise<void> {
+    // First, so that subscriptions are not ended one by one over connections that close.
+    const closed = this.#services.connections.closeOwner(this.id)
     this.#leaveAll()
-    await this.#services.connections.closeOwner(this.id)
+    this.#services.offers.forget(this.id)
+    await closed
     await this.#services.sessions.end(this.#session)
   }
 
@@ -132,6 +136,7 @@ export class LegacyClient implements Attendee {
   }
 
   #leaveAll(): void {
+    this.#hasLeft = true
     this.#services.clients.leave(this.#record)
     this.#services.logLevels.forget(this.id)
     for (const leave of this.#leave) leave()
@@ -171,8 +176,11 @@ export class LegacyClient implements Attendee {
     if (this.#watched.has(uri)) return {}
     if (this.#watched.size >= MAX_WATCHED)
       throw new RpcError(INVALID_PARAMS, `a client may subscribe to ${MAX_WATCHED} resources at most`)
-    const offer = await this.#services.offers.resource(uri, this.view)
-    const stop = this.#services.subscriptions.watch(offer, () =>
+    const { offers, traffic, subscriptions } = this.#services
+    const offer = await offers.resource(uri, { view: this.view, line: this.#standing })
+    const sessionKey = this.#hasLeft ? undefined : await traffic.connectionOf(offer.server, this.#standing)
+    if (this.#hasLeft) return {}
+    const stop = subscriptions.watch({ ...offer, sessionKey }, () =>
       this.#wire.notify('notifications/resources/updated', { uri }),
     )
     this.#watched.set(uri, stop)

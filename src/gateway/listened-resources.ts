@@ -17,7 +17,7 @@ export async function watchListened(
 ): Promise<() => void> {
   const watching = namedResources(listen).map(async (uri) => {
     // Nobody has this resource, so it cannot change.
-    const offer = await offers.resource(uri, view).catch(() => undefined)
+    const offer = await offers.resource(uri, { view }).catch(() => undefined)
     return offer && subscriptions.watch(offer, () => updated(uri))
   })
   const stops = await Promise.all(watching)

@@ -2,7 +2,7 @@ import type { ClientLine, Json } from './client-line.ts'
 import type { NameStyle } from './gateway-options.ts'
 import type { ProfileView } from './profile-view.ts'
 import { RpcError } from './rpc-error.ts'
-import type { Listed, ListKind, ServerLists } from './server-lists.ts'
+import type { Listed, ListKind, ListReader, ServerLists } from './server-lists.ts'
 import { prefixedName } from './tool-names.ts'
 import { isJson, type Upstream } from './upstream.ts'
 
@@ -29,8 +29,8 @@ export class Offers {
     this.#names = names
   }
 
-  async list(kind: ListKind, view: ProfileView): Promise<Json> {
-    const listed = await this.#lists.collect(kind, view)
+  async list(kind: ListKind, reader: ListReader): Promise<Json> {
+    const listed = await this.#lists.collect(kind, reader)
     const field = kind === 'prompts' ? 'name' : kind === 'resources' ? 'uri' : 'uriTemplate'
     const owners = countKeys(listed)
     const shown = listed.map((one) => ({ ...one.item, [field]: this.#shown(kind, one, owners) }))
@@ -38,12 +38,12 @@ export class Offers {
   }
 
   async getPrompt(params: Json, view: ProfileView, line: ClientLine): Promise<Json> {
-    const { server, key } = await this.#prompt(String(params.name), view)
+    const { server, key } = await this.#prompt(String(params.name), { view, line })
     return this.#upstream.send(server, { method: 'prompts/get', params: { ...params, name: key } }, line)
   }
 
   async readResource(params: Json, view: ProfileView, line: ClientLine): Promise<Json> {
-    const { server, key } = await this.resource(String(params.uri), view)
+    const { server, key } = await this.resource(String(params.uri), { view, line })
     return this.#upstream.send(server, { method: 'resources/read', params: { ...params, uri: key } }, line)
   }
 
@@ -51,8 +51,8 @@ export class Offers {
     const ref = isJson(params.ref) ? params.ref : {}
     const isPrompt = ref.type === 'ref/prompt'
     const { server, key } = isPrompt
-      ? await this.#prompt(String(ref.name), view)
-      : await this.resource(String(ref.uri), view)
+      ? await this.#prompt(String(ref.name), { view, line })
+      : await this.resource(String(ref.uri), { view, line })
     if (!this.#lists.offering('completions', view).includes(server))
       return { completion: { values: [], hasMore: false } }
     const own = { ...ref, [isPrompt ? 'name' : 'uri']: key }
@@ -64,19 +64,25 @@ export class Offers {
   }
 
   /** The server that a URI belongs to. Throws when there is none, or when it could be several. */
-  async resource(uri: string, view: ProfileView): Promise<Offer> {
+  async resource(uri: string, reader: ListReader): Promise<Offer> {
+    const { view } = reader
     const spelled = this.#lists.offering('resources', view).find((server) => uri.startsWith(`${server}+`))
     if (spelled !== undefined) return { server: spelled, key: uri.slice(spelled.length + 1) }
-    const find = () => this.#findResource(uri, view)
-    const found = find() ?? (await this.#lists.refresh(['resources', 'resourceTemplates'], view).then(find))
+    const find = () => this.#findResource(uri, reader)
+    const found = find() ?? (await this.#lists.refresh(['resources', 'resourceTemplates'], reader).then(find))
     if (found) return found
     const [only, ...others] = this.#lists.offering('resources', view)
     if (only !== undefined && others.length === 0) return { server: only, key: uri }
     throw new RpcError(INVALID_PARAMS, `Resource not found: ${uri.slice(0, 500)}`, { uri })
   }
 
-  #findResource(uri: string, view: ProfileView): Offer | undefined {
-    const owners = this.#lists.known('resources', view).filter(({ key }) => key === uri)
+  /** Forgets what a session that ended was offered over its own connections. */
+  forget(owner: string): void {
+    this.#lists.forget(owner)
+  }
+
+  #findResource(uri: string, reader: ListReader): Offer | undefined {
+    const owners = this.#lists.known('resources', reader).filter(({ key }) => key === uri)
     const [owner, ...others] = owners
     if (owner && others.length > 0) {
       const spellings = owners.map(({ server }) => `${server}+${uri}`).join(', ')
@@ -85,7 +91,7 @@ export class Offers {
       })
     }
     if (owner) return owner
-    const templates = this.#lists.known('resourceTemplates', view)
+    const templates = this.#lists.known('resourceTemplates', reader)
     const fitting = templates.filter(({ key }) => key === uri || fits(uri, key))
     // The most of it that is spelt out wins: a server cannot take the URIs of others with a template that fits all.
     const best = fitting.sort(
@@ -94,15 +100,15 @@ export class Offers {
     return best && { server: best.server, key: uri }
   }
 
-  async #prompt(name: string, view: ProfileView): Promise<Offer> {
-    const find = () => this.#findPrompt(name, view)
-    const found = find() ?? (await this.#lists.refresh(['prompts'], view).then(find))
+  async #prompt(name: string, reader: ListReader): Promise<Offer> {
+    const find = () => this.#findPrompt(name, reader)
+    const found = find() ?? (await this.#lists.refresh(['prompts'], reader).then(find))
     if (found) return found
     throw new RpcError(INVALID_PARAMS, `Unknown prompt: ${name.slice(0, 200)}`)
   }
 
-  #findPrompt(name: string, view: ProfileView): Offer | undefined {
-    const known = this.#lists.known('prompts', view)
+  #findPrompt(name: string, reader: ListReader): Offer | undefined {
+    const known = this.#lists.known('prompts', reader)
     const exact = known.find(({ server, key }) => prefixedName(server, key) === name)
     if (exact) return exact
     const [owner, ...others] = known.filter(({ key }) => key === name)

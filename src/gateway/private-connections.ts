@@ -30,17 +30,20 @@ export class PrivateConnections {
   }
 
   lease(server: string, line: ClientLine): Lease {
-    if (line.era === 'legacy') {
-      const sessionKey = this.keyOf(line)
-      if (!this.#sessions.has(sessionKey)) this.#open(sessionKey, line)
-      return { sessionKey, release: () => {} }
-    }
+    if (line.era === 'legacy') return { sessionKey: this.ofSession(line), release: () => {} }
     const kind = JSON.stringify([server, line.principal, line.capabilities])
     const at = this.#idle.findIndex((idle) => idle.kind === kind)
     const [reused] = at < 0 ? [] : this.#idle.splice(at, 1)
     const sessionKey = reused?.sessionKey ?? `request:${++this.#opened}`
     if (!reused) this.#open(sessionKey, line)
     return { sessionKey, release: () => this.#release(kind, sessionKey) }
+  }
+
+  /** The connections of a client's session, which are opened with their first requests. */
+  ofSession(line: ClientLine): string {
+    const sessionKey = this.keyOf(line)
+    if (!this.#sessions.has(sessionKey)) this.#open(sessionKey, line)
+    return sessionKey
   }
 
   /** Notes that something was asked over a connection: the server may remember the answer, so nobody else gets it. */

@@ -1,14 +1,19 @@
 import type { ConnectedServers, ServerNotification } from 'toolcrib/mcp'
 import type { Offer } from './offers.ts'
 
+/** A resource, and the connection over which it is watched: the shared one when `sessionKey` is undefined. */
+export interface WatchedOffer extends Offer {
+  readonly sessionKey?: string | undefined
+}
+
 /** A resource that somebody watches. */
-interface Watched extends Offer {
+interface Watched extends WatchedOffer {
   readonly listeners: Set<() => void>
   /** Ends the subscription at the server. */
   end: () => void
 }
 
-/** Subscriptions to resources: one at the server for all clients that watch the same resource. */
+/** Subscriptions to resources: one per connection for all clients that watch the same resource. */
 export class Subscriptions {
   readonly #servers: ConnectedServers
   readonly #watched = new Map<string, Watched>()
@@ -18,8 +23,8 @@ export class Subscriptions {
   }
 
   /** Calls the listener whenever the resource changes; returns how to stop. */
-  watch(offer: Offer, listener: () => void): () => void {
-    const id = JSON.stringify([offer.server, offer.key])
+  watch(offer: WatchedOffer, listener: () => void): () => void {
+    const id = idOf(offer)
     const watched = this.#watched.get(id) ?? this.#start(id, offer)
     watched.listeners.add(listener)
     return () => {
@@ -31,16 +36,16 @@ export class Subscriptions {
   }
 
   /** Passes on that a resource changed. */
-  notified({ server, method, params }: ServerNotification): void {
+  notified({ server, sessionKey, method, params }: ServerNotification): void {
     if (method !== 'notifications/resources/updated') return
-    const watched = this.#watched.get(JSON.stringify([server, params?.uri]))
+    const watched = this.#watched.get(idOf({ server, sessionKey, key: String(params?.uri) }))
     for (const listener of [...(watched?.listeners ?? [])]) listener()
   }
 
-  /** A server that was away knows nothing of earlier subscriptions. */
+  /** A server that was away knows nothing of earlier subscriptions over the shared connection. */
   restarted(server: string): void {
     for (const watched of this.#watched.values()) {
-      if (watched.server !== server) continue
+      if (watched.server !== server || watched.sessionKey !== undefined) continue
       watched.end()
       watched.end = this.#subscribe(watched)
     }
@@ -51,16 +56,17 @@ export class Subscriptions {
     this.#watched.clear()
   }
 
-  #start(id: string, offer: Offer): Watched {
+  #start(id: string, offer: WatchedOffer): Watched {
     const watched = { ...offer, listeners: new Set<() => void>(), end: this.#subscribe(offer) }
     this.#watched.set(id, watched)
     return watched
   }
 
-  #subscribe({ server, key: uri }: Offer): () => void {
+  #subscribe(offer: WatchedOffer): () => void {
+    const { server, key: uri } = offer
     if (this.#servers.info(server)?.era !== 'modern') {
-      this.#tell(server, 'resources/subscribe', uri)
-      return () => this.#tell(server, 'resources/unsubscribe', uri)
+      this.#tell(offer, 'resources/subscribe')
+      return () => this.#tell(offer, 'resources/unsubscribe')
     }
     // Such a request is answered when it ends, so nobody waits for it.
     const abort = new AbortController()
@@ -71,7 +77,19 @@ export class Subscriptions {
     return () => abort.abort(new Error('nobody watches the resource any more'))
   }
 
-  #tell(server: string, method: string, uri: string): void {
-    this.#servers.request(server, { method, params: { uri } }).catch(() => {})
+  #tell({ server, sessionKey, key: uri }: WatchedOffer, method: string): void {
+    this.#servers.request(server, { method, params: { uri } }, { sessionKey }).catch(() => {})
   }
+}
+
+function idOf({
+  server,
+  sessionKey = null,
+  key,
+}: {
+  server: string
+  sessionKey?: string | null | undefined
+  key: string
+}): string {
+  return JSON.stringify([server, sessionKey, key])
 }

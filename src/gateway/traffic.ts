@@ -53,7 +53,9 @@ export class Traffic {
 
   /** Notes that a request begins, and decides which connection it takes. */
   async begin(server: string, line: ClientLine): Promise<Flight> {
-    const lease = (await this.#needsOwn(server, line)) ? this.#connections.lease(server, line) : undefined
+    const isOwn = await this.#needsOwn(server, line)
+    line.signal.throwIfAborted()
+    const lease = isOwn ? this.#connections.lease(server, line) : undefined
     const key = placeOf(server, lease?.sessionKey)
     const leave = await this.#load.enter(key, line.signal).catch((error) => {
       lease?.release()
@@ -71,6 +73,17 @@ export class Traffic {
         lease?.release()
       },
     }
+  }
+
+  /**
+   * The connection that everything of a client's session goes over at this server, what it lists and watches included;
+   * undefined for the shared one.
+   */
+  async connectionOf(server: string, line: ClientLine | undefined): Promise<string | undefined> {
+    if (line?.era !== 'legacy' || !(await this.#needsOwn(server, line))) return undefined
+    // Its session may have ended meanwhile.
+    line.signal.throwIfAborted()
+    return this.#connections.ofSession(line)
   }
 
   /** A client that can be asked nothing gets no questions of others, whichever connection it shares. */

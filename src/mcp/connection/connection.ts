@@ -51,6 +51,7 @@ export class Connection {
   readonly #requests: Requests
   readonly #messages: ServerMessages
   readonly #closeListeners: (() => void)[] = []
+  readonly #subscribed = new Set<unknown>()
   #capabilities: Readonly<Record<string, unknown>> | undefined
   #info: ServerInfo | undefined
   #isClosed = false
@@ -108,6 +109,11 @@ export class Connection {
     return this.#transport.guard.isInUse
   }
 
+  /** URIs of the resources it is subscribed to. While there are any, the server may report changes at any time. */
+  get subscribed(): ReadonlySet<unknown> {
+    return this.#subscribed
+  }
+
   /** Why it ended. */
   get closedBecause(): string {
     return this.#transport.closedBecause ?? 'the connection closed'
@@ -137,7 +143,10 @@ export class Connection {
     params: Readonly<Record<string, unknown>> | undefined,
     options: RequestOptions,
   ): Promise<Record<string, unknown>> {
-    return this.#requests.send(method, params, options)
+    const response = this.#requests.send(method, params, options)
+    if (method === 'resources/subscribe') void response.then(() => this.#subscribed.add(params?.uri), ignore)
+    if (method === 'resources/unsubscribe') this.#subscribed.delete(params?.uri)
+    return response
   }
 
   /**
@@ -255,3 +264,5 @@ const LONGEST_PROBE_MS = 10_000
 const LISTS = ['tools', 'prompts', 'resources'] as const
 const METHOD_NOT_FOUND = -32_601
 const RESUBSCRIBE_MS = 5_000
+
+function ignore(): void {}

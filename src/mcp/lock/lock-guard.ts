@@ -98,6 +98,11 @@ export class LockGuard {
     return this.#held.get(server)?.get(tool)
   }
 
+  /** Why a tool with this definition would be quarantined; undefined when it would not. */
+  wouldHoldBecause(server: string, tool: ServerTool): string | undefined {
+    return this.#reasons(server, [tool]).get(tool.name)
+  }
+
   /** Removes the quarantines of a server that is removed. */
   forget(server: string): void {
     const held = this.#held.get(server)

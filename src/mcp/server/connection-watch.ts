@@ -85,7 +85,7 @@ export class ConnectionWatch {
   #stopWhenIdle(): void {
     const { idleMs, isHeld } = this.#keeper
     if (idleMs === 0) return
-    const isUsed = isHeld || this.#connection.isInUse
+    const isUsed = isHeld || this.#connection.isInUse || this.#connection.subscribed.size > 0
     const restMs = isUsed ? idleMs : this.#lastUseAt + idleMs - this.#now()
     if (restMs > 0) {
       this.#timers.start('idle', restMs, () => this.#stopWhenIdle())

@@ -64,6 +64,10 @@ export class World {
   calls = 0
   callError: string | undefined
   tools: unknown
+  /** What private connections list; as `tools` when undefined. */
+  privateTools: unknown
+  /** What was requested over which connection: the session's key, or `shared`. */
+  readonly requested: string[] = []
   /** Lists to return before `tools`, each once. */
   readonly listsBefore: unknown[] = []
   result: object = { content: [{ type: 'text', text: 'done' }] }
@@ -75,6 +79,7 @@ export class World {
   #failure: string
   #failures: number
   #transport: FakeTransport | undefined
+  readonly #transports = new Map<string, FakeTransport>()
 
   constructor({
     isRemembered,
@@ -130,11 +135,12 @@ export class World {
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  /** Ends the server's process. */
-  die(reason: string): void {
-    if (!this.#transport) return
-    this.#transport.closedBecause = reason
-    void this.#transport.close()
+  /** Ends the server's process: the one opened last, or that of a session. */
+  die(reason: string, sessionKey?: string): void {
+    const transport = sessionKey === undefined ? this.#transport : this.#transports.get(sessionKey)
+    if (!transport) return
+    transport.closedBecause = reason
+    void transport.close()
   }
 
   /** Makes every further connection attempt fail. */
@@ -143,8 +149,10 @@ export class World {
     this.#failures = Number.POSITIVE_INFINITY
   }
 
-  notify(method: string): void {
-    if (this.#transport) handOn({ jsonrpc: '2.0', method }, this.#transport)
+  /** Sends a notification over the connection opened last, or over that of a session. */
+  notify(method: string, sessionKey?: string): void {
+    const transport = sessionKey === undefined ? this.#transport : this.#transports.get(sessionKey)
+    if (transport) handOn({ jsonrpc: '2.0', method }, transport)
   }
 
   readonly schedule: Schedule = (delayMs, fire) => {
@@ -162,8 +170,13 @@ export class World {
     await this.opening
     signal.throwIfAborted()
     if (this.#failures-- > 0) throw new Error(this.#failure)
-    this.#transport = new FakeTransport((method) => this.#answer(method))
-    return Connection.open(this.#transport, {
+    const transport = new FakeTransport((method) => {
+      this.requested.push(`${sessionKey ?? 'shared'} ${method}`)
+      return this.#answer(method, sessionKey)
+    })
+    this.#transport = transport
+    if (sessionKey !== undefined) this.#transports.set(sessionKey, transport)
+    return Connection.open(transport, {
       server,
       sessionKey,
       client,
@@ -180,10 +193,11 @@ export class World {
     return this.#transport?.isOpen === true
   }
 
-  #answer(method: string): object | undefined {
+  #answer(method: string, sessionKey: string | undefined): object | undefined {
     if (this.unanswered.has(method)) return undefined
     if (this.isDeaf) throw new Error('it is deaf')
-    if (method === 'tools/list') return { tools: this.listsBefore.shift() ?? this.tools }
+    const tools = sessionKey === undefined ? this.tools : (this.privateTools ?? this.tools)
+    if (method === 'tools/list') return { tools: this.listsBefore.shift() ?? tools }
     if (method === 'tools/call') {
       this.calls++
       if (this.callError !== undefined) throw new Error(this.callError)

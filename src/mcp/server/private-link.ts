@@ -6,7 +6,7 @@ import { type ConnectionKeeper, ConnectionWatch } from './connection-watch.ts'
 import type { ServerState } from './managed-server.ts'
 import type { ServerCatalogue } from './server-catalogue.ts'
 import type { ServerContext } from './server-context.ts'
-import { IDLE_MS } from './server-link.ts'
+import { IDLE_MS, type ServerLink } from './server-link.ts'
 
 /**
  * One session's private connection to a server: a process or an HTTP session that is not shared. Opens with the
@@ -19,14 +19,17 @@ export class PrivateLink implements ConnectionKeeper {
   readonly #client: ClientOptions
   readonly #state: ServerState
   readonly #catalogue: ServerCatalogue
+  readonly #shared: ServerLink
   readonly #context: ServerContext
   readonly #closing = new AbortController()
   #connecting: Promise<Connection> | undefined
   #live: { readonly connection: Connection; readonly watch: ConnectionWatch } | undefined
+  /** Subscriptions of a connection that was lost. */
+  #lostSubscriptions: ReadonlySet<unknown> = new Set()
 
   constructor(
     session: { readonly key: string; readonly client: ClientOptions },
-    server: { readonly state: ServerState; readonly catalogue: ServerCatalogue },
+    server: { readonly state: ServerState; readonly catalogue: ServerCatalogue; readonly shared: ServerLink },
     context: ServerContext,
   ) {
     this.idleMs = server.state.config.idleMs ?? IDLE_MS
@@ -34,6 +37,7 @@ export class PrivateLink implements ConnectionKeeper {
     this.#client = session.client
     this.#state = server.state
     this.#catalogue = server.catalogue
+    this.#shared = server.shared
     this.#context = context
   }
 
@@ -65,6 +69,7 @@ export class PrivateLink implements ConnectionKeeper {
     if (this.#live?.connection === connection) {
       this.#live.watch.stop()
       this.#live = undefined
+      this.#lostSubscriptions = connection.subscribed
     }
     return connection.close().catch(ignore)
   }
@@ -106,6 +111,9 @@ export class PrivateLink implements ConnectionKeeper {
       signal.throwIfAborted()
       this.#live = { connection, watch: new ConnectionWatch(connection, this, this.#context) }
       connection.onClose(() => void this.drop(connection))
+      connection.onToolsChanged(() => this.#catalogue.refreshAfter(connection, this.#shared))
+      for (const uri of this.#lostSubscriptions)
+        connection.request('resources/subscribe', { uri }, { timeoutMs: connectMs }).catch(ignore)
       return connection
     } catch (cause) {
       const tooLate = `it did not connect within ${connectMs} ms`

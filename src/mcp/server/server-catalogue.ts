@@ -5,7 +5,8 @@ import { type CachedCatalogue, type CatalogueCache, fingerprintOf } from '../cac
 import type { Connection, ServerInfo } from '../connection/connection.ts'
 import type { ServerState } from './managed-server.ts'
 import type { ServerContext } from './server-context.ts'
-import { ListedTools, listTools, type ServerTool } from './server-tool.ts'
+import type { ServerLink } from './server-link.ts'
+import { hashOfTools, ListedTools, listTools, type ServerTool } from './server-tool.ts'
 
 /** How long list changes are collected before the list is read again. */
 const REFRESH_MS = 300
@@ -14,6 +15,8 @@ const RECHECK_MS = 30_000
 /** How long startup waits for the cache; after that the server is asked. */
 const RECALL_MS = 1_000
 const SAVE_MS = 10_000
+/** Private lists that were looked into; after that all are looked into again. */
+const MAX_COMPARED = 20
 /** How long saving the list may delay closing. */
 const REMEMBER_MS = 1_000
 
@@ -22,12 +25,16 @@ export class ServerCatalogue {
   readonly #state: ServerState
   readonly #context: ServerContext
   readonly #listed: ListedTools
-  readonly #timers: Timers<'refresh' | 'recheck'>
+  readonly #timers: Timers<'refresh' | 'recheck' | 'compare'>
   #info: ServerInfo | undefined
   /** The connection to read the list from, once changes have been collected. */
   #stale: Connection | undefined
   #reading: Promise<void> | undefined
   #checking: Promise<void> | undefined
+  /** Lists being read over private connections, to check calls. */
+  readonly #checkingPrivately = new WeakMap<Connection, Promise<readonly ServerTool[]>>()
+  /** Hashes of private lists that differ from the shared one, and have been looked into. */
+  readonly #compared = new Set<string>()
   /** The newest list that has not been saved. */
   #unwritten: CachedCatalogue | undefined
   #remembering: Promise<void> | undefined
@@ -100,6 +107,36 @@ export class ServerCatalogue {
     return this.#listed.refusalOf(tool)
   }
 
+  /**
+   * The same for a call over a session's private connection. Its list is checked and not kept: it may be different for
+   * each session.
+   */
+  async privateRefusalOf(tool: string, connection: Connection): Promise<string | undefined> {
+    if (!this.#context.guard.isOn) return undefined
+    const refusal = this.#listed.refusalIn(await this.#listPrivately(connection), tool)
+    // A single bad list does not count.
+    return refusal && this.#listed.refusalIn(await this.#listPrivately(connection), tool)
+  }
+
+  /**
+   * Reads the list again after a session's private connection reported a change: over the shared connection, where it is
+   * open. Otherwise that one is opened only if the private list has something that was not seen before.
+   */
+  refreshAfter(connection: Connection, shared: Pick<ServerLink, 'current' | 'connected'>): void {
+    if (this.#isClosed || this.#timers.isRunning('compare')) return
+    this.#timers.start('compare', REFRESH_MS, async () => {
+      const { current } = shared
+      if (current) return this.refreshSoon(current)
+      const tools = await this.#listPrivately(connection).catch(ignore)
+      const hash = tools && hashOfTools(tools)
+      if (!hash || hash === this.#listed.hash || this.#compared.has(hash) || this.#isClosed) return
+      if (this.#compared.size >= MAX_COMPARED) this.#compared.clear()
+      this.#compared.add(hash)
+      // It reads the list once it is open.
+      await shared.connected().catch(ignore)
+    })
+  }
+
   /** Checks the registered tools against a new lockfile. */
   recheck(): void {
     this.#listed.recheck()
@@ -151,14 +188,19 @@ export class ServerCatalogue {
     this.#timers.start('recheck', RECHECK_MS, () => void this.#refresh(connection))
   }
 
+  /** Calls at the same time share one reading. */
+  #listPrivately(connection: Connection): Promise<readonly ServerTool[]> {
+    const running = this.#checkingPrivately.get(connection)
+    if (running) return running
+    const listing = listOver(connection, this.#deadline())
+      .then(({ tools }) => tools)
+      .finally(() => this.#checkingPrivately.delete(connection))
+    this.#checkingPrivately.set(connection, listing)
+    return listing
+  }
+
   async #list(connection: Connection, deadline: Deadline): Promise<ServerTool[]> {
-    if (connection.info.capabilities.tools === undefined) return []
-    const { tools, unusable, warning } = await listTools((cursor) => {
-      // Checked explicitly, because a server that responds instantly could go on forever.
-      if (deadline.isOver) throw new TooLateError('its tools/list does not end in time')
-      const limits = { timeoutMs: deadline.remainingMs, isUpkeep: true }
-      return connection.request('tools/list', cursor === undefined ? {} : { cursor }, limits)
-    })
+    const { tools, unusable, warning } = await listOver(connection, deadline)
     const events = [
       ...unusable.map((tool) => ({ type: 'tool-invalid', ...tool }) as const),
       ...(warning === undefined ? [] : [{ type: 'server-warning', warning } as const]),
@@ -214,4 +256,14 @@ export class ServerCatalogue {
   }
 }
 
-function ignore(): void {}
+function listOver(connection: Connection, deadline: Deadline): ReturnType<typeof listTools> {
+  if (connection.info.capabilities.tools === undefined) return Promise.resolve({ tools: [], unusable: [] })
+  return listTools((cursor) => {
+    // Checked explicitly, because a server that responds instantly could go on forever.
+    if (deadline.isOver) throw new TooLateError('its tools/list does not end in time')
+    const limits = { timeoutMs: deadline.remainingMs, isUpkeep: true }
+    return connection.request('tools/list', cursor === undefined ? {} : { cursor }, limits)
+  })
+}
+
+function ignore(): undefined {}

@@ -113,7 +113,12 @@ export class ServerRequests {
   async #sendOver(
     connection: Connection,
     { method, params }: RawRequest,
-    { signal, onProgress, timeoutMs = this.#state.config.timeoutMs ?? TIMEOUT_MS }: RawRequestOptions,
+    {
+      signal,
+      onProgress,
+      sessionKey,
+      timeoutMs = this.#state.config.timeoutMs ?? TIMEOUT_MS,
+    }: RawRequestOptions,
   ): Promise<Record<string, unknown>> {
     const limits = {
       signal,
@@ -122,18 +127,24 @@ export class ServerRequests {
     }
     if (method !== 'tools/call' || !params) return connection.request(method, params, limits)
     const name = String(params.name)
-    await this.#permit(name, connection)
+    await this.#permit(name, connection, { isPrivate: sessionKey !== undefined })
     return connection.callTool(params, { ...limits, inputSchema: this.#catalogue.find(name)?.inputSchema })
   }
 
   /** Tools that the config excludes or the lockfile quarantines cannot be called this way either. */
-  async #permit(tool: string, connection: Connection): Promise<void> {
+  async #permit(
+    tool: string,
+    connection: Connection,
+    { isPrivate }: { readonly isPrivate: boolean },
+  ): Promise<void> {
     if (!this.#catalogue.takes(tool))
       throw new ToolcribError(
         'source-unavailable',
         `calling "${tool}" of server "${this.#state.name}" is not permitted: its config excludes it`,
       )
-    const refusal = await this.#catalogue.refusalOf(tool, connection)
+    const refusal = isPrivate
+      ? await this.#catalogue.privateRefusalOf(tool, connection)
+      : await this.#catalogue.refusalOf(tool, connection)
     if (refusal !== undefined) throw new ToolcribError('definition-changed', refusal)
   }
 
@@ -143,7 +154,7 @@ export class ServerRequests {
     const client = this.#context.sessions.get(key)
     if (!client || this.#isClosed)
       throw new ToolcribError('config-invalid', `unknown session "${key}"; open it with openSession()`)
-    const server = { state: this.#state, catalogue: this.#catalogue }
+    const server = { state: this.#state, catalogue: this.#catalogue, shared: this.#link }
     const link = new PrivateLink({ key, client }, server, this.#context)
     this.#private.set(key, link)
     return link

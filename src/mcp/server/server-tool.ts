@@ -135,12 +135,14 @@ export class ListedTools {
     return this.#tools
   }
 
+  /** A hash of these tools; undefined until they are known. */
+  get hash(): string | undefined {
+    return this.#hash
+  }
+
   /** Replaces its tools in the registry; returns false when nothing changed. `scan` is what an earlier scan found. */
   sync(tools: readonly ServerTool[], scan?: ScannedTools): boolean {
-    const hash =
-      scan?.isSealed && scan.rules === SCAN_RULES
-        ? scan.definitions
-        : hashText(canonicalJson(tools.map(definitionOf)))
+    const hash = scan?.isSealed && scan.rules === SCAN_RULES ? scan.definitions : hashOfTools(tools)
     if (hash === this.#hash) return false
     for (const { name, reason } of this.#register(tools))
       this.#state.emit({ type: 'tool-invalid', tool: this.#ownName(name), reason })
@@ -198,7 +200,17 @@ export class ListedTools {
 
   /** Why a tool must not be called, according to the lockfile and the last list. */
   refusalOf(tool: string): string | undefined {
-    const reason = this.find(tool) ? this.#heldBecause(tool) : 'the server no longer lists it'
+    return this.#refusal(tool, this.find(tool) ? this.#heldBecause(tool) : NOT_LISTED)
+  }
+
+  /** Why a tool must not be called, according to the lockfile and a list that is not registered. */
+  refusalIn(tools: readonly ServerTool[], tool: string): string | undefined {
+    const listed = tools.find(({ name }) => name === tool)
+    const { guard } = this.#context
+    return this.#refusal(tool, listed ? guard.wouldHoldBecause(this.#state.name, listed) : NOT_LISTED)
+  }
+
+  #refusal(tool: string, reason: string | undefined): string | undefined {
     return reason && `calling "${tool}" of server "${this.#state.name}" is not permitted: ${reason}`
   }
 
@@ -251,6 +263,13 @@ export class ListedTools {
     const prefix = `mcp__${this.#state.name}__`
     return name.startsWith(prefix) ? name.slice(prefix.length) : name
   }
+}
+
+const NOT_LISTED = 'the server no longer lists it'
+
+/** A hash of definitions: equal for equal lists. */
+export function hashOfTools(tools: readonly ServerTool[]): string {
+  return hashText(canonicalJson(tools.map(definitionOf)))
 }
 
 function definitionOf({ listed: _, ...definition }: ServerTool): Omit<ServerTool, 'listed'> {
