@@ -27,18 +27,21 @@ export function hashText(text: string): string {
   let second = 0x1b873593
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
-    first = hashed(first, unit)
-    second = hashed(second, unit ^ (first >>> 15))
+    // As `hashed` does: a call for each character takes longer than the rest, until the code is compiled.
+    first = Math.imul(first ^ unit, HASH_PRIME)
+    second = Math.imul(second ^ unit ^ (first >>> 15), HASH_PRIME)
   }
   return hexadecimal(first) + hexadecimal(second)
 }
+
+const HASH_PRIME = 0x01000193
 
 /** The seed of a 32-bit FNV-1a hash; add characters with `hashed`. */
 export const HASH_SEED = 0x811c9dc5
 
 /** Adds a character to a 32-bit FNV-1a hash. */
 export function hashed(hash: number, code: number): number {
-  return Math.imul(hash ^ code, 0x01000193)
+  return Math.imul(hash ^ code, HASH_PRIME)
 }
 
 function hexadecimal(lane: number): string {

@@ -32,6 +32,7 @@ const RINGS: readonly (readonly string[])[] = [
     'names',
     'nearest-name',
     'json',
+    'on-first-use',
     'time',
     'text',
     'bounded-pattern',

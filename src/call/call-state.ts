@@ -1,5 +1,6 @@
 import { copyJson, isRecord } from '../json.ts'
 import type { SchemaCache } from '../schema/check-arguments.ts'
+import { loadChecker } from '../schema/load-checker.ts'
 import { type Schedule, scheduleWithTimers } from '../time.ts'
 import type { ToolResult } from '../tool.ts'
 import type { Slots } from './slots.ts'
@@ -11,9 +12,6 @@ export interface CallStateOptions {
   /** How deadlines are timed; the platform's timers by default. */
   readonly schedule?: Schedule
 }
-
-/** Imported once for all registries: another import of the same module still takes its time. */
-let checker: Promise<typeof import('../schema/check-arguments.ts')> | undefined
 
 /** What a runner remembers across batches. All of it is bounded. */
 export class CallState {
@@ -36,13 +34,9 @@ export class CallState {
     return this.#schemas
   }
 
-  /** Loads what checks arguments, which no program needs before its first call. */
+  /** Loads what checks arguments. */
   async loadSchemas(): Promise<SchemaCache> {
-    checker ??= import('../schema/check-arguments.ts').catch((error: unknown) => {
-      checker = undefined
-      throw error
-    })
-    const { SchemaCache } = await checker
+    const { SchemaCache } = await loadChecker()
     this.#schemas ??= new SchemaCache()
     return this.#schemas
   }

@@ -12,7 +12,11 @@ const MAX_DEPTH = 100
  * from people. `_meta` is for programs and stays. An output schema whose names or values have such characters is left
  * out: without them, results would no longer match it.
  */
-export function visibleItem({ _meta, outputSchema, ...texts }: Json): Json {
+export function visibleItem(item: Json): Json {
+  const { _meta, ...shown } = item
+  // Nearly all are: then nothing is copied.
+  if (hidesNothing(shown, 0)) return item
+  const { outputSchema, ...texts } = shown
   const visible = withoutHiddenTexts(texts, 0)
   return {
     ...(isJson(visible) ? visible : {}),
@@ -26,6 +30,15 @@ export function visibleItem({ _meta, outputSchema, ...texts }: Json): Json {
 /** Whether a name or a URI hides something: without that it would be another one. */
 export function hidesText(key: string): boolean {
   return withoutHidden(key) !== key
+}
+
+/** Whether a value would stay as it is: none of its texts and names hides anything, and it is not too deep. */
+function hidesNothing(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return !hidesText(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (depth > MAX_DEPTH) return false
+  if (Array.isArray(value)) return value.every((each) => hidesNothing(each, depth + 1))
+  return Object.entries(value).every(([key, each]) => !hidesText(key) && hidesNothing(each, depth + 1))
 }
 
 function withoutHiddenTexts(value: unknown, depth: number): unknown {

@@ -198,7 +198,7 @@ class ServerHub implements ConnectedServers, ServerDirectory {
   }
 
   findings(): readonly Finding[] {
-    return this.#context.scanner.findings()
+    return this.#context.scans.findings()
   }
 
   async relock(lockfile: Lockfile | undefined): Promise<void> {
@@ -318,7 +318,7 @@ class ServerHub implements ConnectedServers, ServerDirectory {
   #remove(name: string): void {
     this.#context.registry.unregisterMcp(name)
     this.#context.guard.forget(name)
-    this.#context.scanner.forget(name)
+    this.#context.scans.forget(name)
   }
 
   #start(name: string, config: ServerConfig, predecessor: Promise<void> | undefined): void {

@@ -1,6 +1,7 @@
 import { ToolcribError } from '../errors.ts'
-import { isRecord } from '../json.ts'
+import { isRecord, setOwn } from '../json.ts'
 import { isPlainText, withoutHidden } from '../names.ts'
+import { onFirstUse } from '../on-first-use.ts'
 import type { JsonSchema } from '../tool.ts'
 
 /** Deeper than any real schema, and shallow enough for every recursive reader downstream. */
@@ -60,12 +61,25 @@ function copyValue(value: unknown, walk: Walk, depth: number, role: Role): unkno
     return Object.freeze(value.map((item) => copyValue(item, walk, depth + 1, role) ?? null))
   }
   if (!isRecord(value)) throw refuse(walk.owner, `contains a ${typeof value}, which is not JSON`)
-  const entries = Object.entries(value).filter(([, nested]) => nested !== undefined)
-  const copies = entries.map(([name, nested]) => {
+  return copyRecord(value, walk, depth, role)
+}
+
+function copyRecord(
+  record: Readonly<Record<string, unknown>>,
+  walk: Walk,
+  depth: number,
+  role: Role,
+): Readonly<Record<string, unknown>> {
+  const copy: Record<string, unknown> = {}
+  for (const name of Object.keys(record)) {
+    const nested = record[name]
+    if (nested === undefined) continue
     if (withoutHiding(name) !== name) throw refuseHidden(walk.owner, 'the name', name)
-    return [name, copyValue(nested, walk, depth + 1, innerRole(role, name))] as const
-  })
-  return Object.freeze(Object.fromEntries(copies))
+    const copied = copyValue(nested, walk, depth + 1, innerRole(role, name))
+    if (name === '__proto__') setOwn(copy, name, copied)
+    else copy[name] = copied
+  }
+  return Object.freeze(copy)
 }
 
 function innerRole(role: Role, key: string): Role {
@@ -86,23 +100,19 @@ function withoutHiding(text: string): string {
   if (isPlainText(text)) return text
   let kept = ''
   let end = 0
-  for (const { 0: needed, index } of text.matchAll(NEEDED)) {
+  for (const { 0: needed, index } of text.matchAll(neededCharacters())) {
     kept += withoutHidden(text.slice(end, index)) + needed
     end = index + needed.length
   }
   return kept + withoutHidden(text.slice(end))
 }
 
-const LINE_END = /\r(?=\n)/u
-const EMOJI_JOINT =
-  /(?<=[\p{S}\p{N}#*])\uFE0F|(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)\u200D(?=\p{Extended_Pictographic})/u
+const LINE_END = String.raw`\r(?=\n)`
+const EMOJI_JOINT = String.raw`(?<=[\p{S}\p{N}#*])\uFE0F|(?<=\p{Extended_Pictographic}[\uFE0F\p{Emoji_Modifier}]?)\u200D(?=\p{Extended_Pictographic})`
 /** A letter or mark of a script that uses joiners and non-joiners, such as Persian and Hindi. */
-const JOINING_LETTER =
-  /(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic}|\p{Script=Inherited})[\p{L}\p{M}]/u.source
-const NEEDED = new RegExp(
-  `${LINE_END.source}|${EMOJI_JOINT.source}|(?<=${JOINING_LETTER})[\\u200C\\u200D](?=${JOINING_LETTER})`,
-  'gu',
-)
+const JOINING_LETTER = String.raw`(?!\p{Script=Latin}|\p{Script=Greek}|\p{Script=Cyrillic}|\p{Script=Inherited})[\p{L}\p{M}]`
+const JOINER = String.raw`(?<=${JOINING_LETTER})[\u200C\u200D](?=${JOINING_LETTER})`
+const neededCharacters = onFirstUse(() => new RegExp(`${LINE_END}|${EMOJI_JOINT}|${JOINER}`, 'gu'))
 
 /** The same pattern with its hidden characters escaped. */
 function escapeHidden(pattern: string): string {

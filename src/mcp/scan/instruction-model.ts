@@ -1,3 +1,4 @@
+import { onFirstUse } from '../../on-first-use.ts'
 import { BIAS, MIN_SCORE, WEIGHTS } from './instruction-weights.ts'
 
 /** How many kinds of features the model tells apart; a power of two. */
@@ -16,11 +17,10 @@ const MAX_TOKENS = 120
  * instructions and harmless texts in eight languages (`npm run train -- scanner`). Expects lower case without accents.
  */
 export function isInstruction(sentence: string): boolean {
-  weights ??= readWeights(WEIGHTS)
-  return scoreOf(featuresOf(sentence), weights, BIAS) >= MIN_SCORE
+  return scoreOf(featuresOf(sentence), ownWeights(), BIAS) >= MIN_SCORE
 }
 
-let weights: Float32Array | undefined
+const ownWeights = onFirstUse(() => readWeights(WEIGHTS))
 
 /** How much a sentence with these features reads like an instruction: 1 for typical ones, -1 for typical others. */
 export function scoreOf(features: readonly number[], weights: Float32Array, bias: number): number {

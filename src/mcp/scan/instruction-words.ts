@@ -1,3 +1,4 @@
+import { onFirstUse } from '../../on-first-use.ts'
 import { ENGLISH } from './english-shapes.ts'
 import { withoutAccents } from './instruction-model.ts'
 import { SECRET_FILE, type Shape, shape } from './shape.ts'
@@ -193,7 +194,7 @@ const RUSSIAN: Words = {
 const OTHER_LANGUAGES = [GERMAN, FRENCH, SPANISH, PORTUGUESE, CHINESE, JAPANESE, RUSSIAN]
 
 /** Every shape to look for, in lower-case text. */
-export const SHAPES: readonly Shape[] = [
+export const allShapes: () => readonly Shape[] = onFirstUse(() => [
   ...ENGLISH.map((each) => ({ gate: /[a-z]{2} [a-z]/, ...each })),
   ...OTHER_LANGUAGES.flatMap(shapesOf),
-]
+])

@@ -3,7 +3,7 @@ import { nameSkeletons, withoutHidden } from '../../names.ts'
 import { encodedText, readingsOf } from './decode-text.ts'
 import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
 import { isInstruction, sentencesOf, withoutAccents } from './instruction-model.ts'
-import { SHAPES } from './instruction-words.ts'
+import { allShapes } from './instruction-words.ts'
 
 /** No rule matches a text this short, and most texts of a schema are. */
 const MIN_CHARACTERS = 8
@@ -58,7 +58,7 @@ function findIn(text: string): Trace[] {
 function findShapes(accented: string): Trace[] {
   const text = withoutAccents(accented)
   const traces = new Map<string, Trace>()
-  const shapes = SHAPES.filter(({ gate }) => gate.test(text))
+  const shapes = allShapes().filter(({ gate }) => gate.test(text))
   if (shapes.length === 0) return []
   for (const { sentence, at } of sentencesOf(text)) {
     for (const { kind, severity, message, parts } of shapes) {

@@ -1,9 +1,10 @@
 import { describeError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
-import { checkOutput, SchemaCache } from '../../schema/check-arguments.ts'
+import type { CheckedOutput, SchemaCache } from '../../schema/check-arguments.ts'
+import { loadChecker } from '../../schema/load-checker.ts'
 import { isTooLate, TooLateError } from '../../time.ts'
-import type { ContentBlock, ProgressNote, ToolContext, ToolResult } from '../../tool.ts'
+import type { ContentBlock, JsonSchema, ProgressNote, ToolContext, ToolResult } from '../../tool.ts'
 import type { Connection } from '../connection/connection.ts'
 import { describeHttpError, isHttpFailure } from '../connection/http/describe-http-error.ts'
 import { ServerError } from '../connection/requests.ts'
@@ -32,7 +33,7 @@ export class ServerCalls {
   readonly #link: ServerLink
   readonly #context: ServerContext
   readonly #timeoutMs: number
-  readonly #outputSchemas = new SchemaCache()
+  #outputSchemas: SchemaCache | undefined
 
   constructor(state: ServerState, catalogue: ServerCatalogue, link: ServerLink, context: ServerContext) {
     this.#state = state
@@ -101,30 +102,38 @@ export class ServerCalls {
       signal: ctx.signal,
       retry: (answers) => connection.callTool({ ...params, ...answers }, options),
     })
-    const result = toToolResult(answer, (structured) => this.#checkOutput(tool, structured, place))
-    if (tool.outputSchema !== undefined && result.ok && result.structured === undefined)
+    const { outputSchema } = tool
+    const check = outputSchema === undefined ? undefined : await this.#checkerOf(outputSchema)
+    const result = toToolResult(answer, (structured) =>
+      check === undefined ? FINE : this.#describeOutput(check(structured), place),
+    )
+    if (outputSchema !== undefined && result.ok && result.structured === undefined)
       this.#state.emit({ type: 'output-mismatch', ...place, faults: NOTHING_STRUCTURED })
     const isTrusted = this.#state.config.trust ?? false
     if (result.meta) this.#state.emit({ type: 'result-meta', ...place, meta: result.meta, isTrusted })
     return result
   }
 
-  /** Validates structured content against the declared schema, as far as that is possible in bounded time. */
-  #checkOutput(
-    { outputSchema }: ServerTool,
-    structured: unknown,
+  /** What validates structured content against the declared schema, as far as that is possible in bounded time. */
+  async #checkerOf(outputSchema: JsonSchema): Promise<(structured: unknown) => CheckedOutput> {
+    const { checkOutput, SchemaCache } = await loadChecker()
+    this.#outputSchemas ??= new SchemaCache()
+    const schema = this.#outputSchemas.compile(outputSchema, () => {})
+    return (structured) => checkOutput(schema, structured)
+  }
+
+  /** Reports what is wrong with structured content, and describes it for the model. */
+  #describeOutput(
+    checked: CheckedOutput,
     place: { readonly tool: string; readonly toolCallId: string },
   ): OutputCheck {
-    if (outputSchema === undefined) return { kind: 'fine' }
-    const schema = this.#outputSchemas.compile(outputSchema, () => {})
-    const checked = checkOutput(schema, structured)
     if (checked.kind === 'invalid') {
       this.#state.emit({ type: 'output-mismatch', ...place, faults: checked.error })
       return { kind: 'faulty', faults: checked.error }
     }
     if (checked.kind === 'unchecked')
       this.#state.emit({ type: 'output-unchecked', ...place, reason: checked.reason })
-    return { kind: 'fine' }
+    return FINE
   }
 
   #failed(error: unknown, call: ServerCall, connection: Connection): ToolResult {

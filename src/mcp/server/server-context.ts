@@ -12,7 +12,7 @@ import type { ClientOptions } from '../connection/server-messages.ts'
 import { ServerListeners } from '../connection/server-messages.ts'
 import { findProgram } from '../lock/find-program.ts'
 import { LockGuard } from '../lock/lock-guard.ts'
-import { ToolScanner } from '../scan/tool-scanner.ts'
+import { ServerScans } from '../scan/server-scans.ts'
 import type { ManagedServer } from './managed-server.ts'
 
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024
@@ -25,7 +25,7 @@ export class ServerContext {
   /** The sessions with private connections, and the client of each. */
   readonly sessions = new Map<string, ClientOptions>()
   readonly guard: LockGuard
-  readonly scanner = new ToolScanner()
+  readonly scans: ServerScans
   readonly cache: CatalogueCache | undefined
   /** Listens to the shared connections. */
   readonly listeners: ServerListeners
@@ -47,6 +47,7 @@ export class ServerContext {
     this.now = readClock(options.clock ?? Date.now)
     this.random = options.random ?? Math.random
     this.schedule = options.schedule ?? scheduleInBackground
+    this.scans = new ServerScans(this.schedule)
     this.#options = options
   }
 

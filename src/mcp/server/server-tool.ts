@@ -149,15 +149,15 @@ export class ListedTools {
     this.#tools = tools
     this.#hash = hash
     const known = scan?.rules === SCAN_RULES && scan.definitions === hash ? scan.findings : undefined
-    for (const finding of this.#context.scanner.see(this.#state.name, tools, known))
-      this.#state.emit({ type: 'tool-suspicious', finding })
+    const report = (finding: Finding) => this.#state.emit({ type: 'tool-suspicious', finding })
+    this.#context.scans.see({ server: this.#state.name, tools, known, report })
     return true
   }
 
   /** What the scan of the current tools found, for later starts; undefined until tools are known. */
   get scan(): ScannedTools | undefined {
     if (this.#hash === undefined) return undefined
-    const findings = this.#context.scanner.ownFindings(this.#state.name)
+    const findings = this.#context.scans.ownFindings(this.#state.name)
     return { rules: SCAN_RULES, definitions: this.#hash, findings }
   }
 

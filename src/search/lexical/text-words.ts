@@ -39,11 +39,14 @@ const LOWER = 1
 const UPPER = 2
 const SPACE = 32
 const ASCII_END = 128
-const ASCII_KINDS = Uint8Array.from({ length: ASCII_END }, (_, code) => {
-  const character = String.fromCharCode(code)
-  if (/[a-z0-9]/.test(character)) return LOWER
-  return /[A-Z]/.test(character) ? UPPER : OTHER
-})
+const ASCII_KINDS = new Uint8Array(ASCII_END)
+ASCII_KINDS.fill(LOWER, codeOf('0'), codeOf('9') + 1)
+ASCII_KINDS.fill(UPPER, codeOf('A'), codeOf('Z') + 1)
+ASCII_KINDS.fill(LOWER, codeOf('a'), codeOf('z') + 1)
+
+function codeOf(character: string): number {
+  return character.charCodeAt(0)
+}
 
 function visitRun(run: string, hasHumps: boolean, visit: Visit): boolean {
   if (!visit(folded(run))) return false

@@ -1,3 +1,4 @@
+import { onFirstUse } from '../../on-first-use.ts'
 import { wordsOf } from '../lexical/text-words.ts'
 
 /** Phrases that people use for what tools call by another name, and the tool words that they mean; `#` is any number. */
@@ -122,7 +123,7 @@ interface Phrase {
   readonly verbs: readonly string[]
 }
 
-const BY_FIRST_WORD: ReadonlyMap<string, readonly Phrase[]> = (() => {
+const phrasesByFirstWord = onFirstUse((): ReadonlyMap<string, readonly Phrase[]> => {
   const phrases = new Map<string, Phrase[]>()
   for (const [phrase, verbs] of Object.entries(PHRASES)) {
     const words = phrase.split(' ')
@@ -133,7 +134,7 @@ const BY_FIRST_WORD: ReadonlyMap<string, readonly Phrase[]> = (() => {
     else others.push(entry)
   }
   return phrases
-})()
+})
 
 /** Maximum tool words to add: a long request would otherwise be more about them than about itself. */
 const MAX_VERBS = 4
@@ -141,11 +142,12 @@ const MAX_VERBS = 4
 /** The tool words that the everyday phrases of a text mean, each with its phrase. */
 export function everydayVerbs(text: string): readonly { readonly phrase: string; readonly verb: string }[] {
   const words = wordsOf(text)
+  const byFirstWord = phrasesByFirstWord()
   const verbs = new Map<string, string>()
   let next = 0
   for (let at = 0; at < words.length && verbs.size < MAX_VERBS; at = next) {
     next = at + 1
-    for (const phrase of BY_FIRST_WORD.get(firstOf(words[at] as string)) ?? []) {
+    for (const phrase of byFirstWord.get(firstOf(words[at] as string)) ?? []) {
       if (!phrase.words.every((word, offset) => isWord(words[at + offset], word))) continue
       // Words within a phrase do not count as phrases: "do you remember" asks, "remember" tells.
       next = Math.max(next, at + phrase.words.length)

@@ -1,3 +1,5 @@
+import { onFirstUse } from '../../on-first-use.ts'
+
 /**
  * Tool words in Spanish, French, German, Portuguese, Russian, Chinese, Hindi, Arabic and Japanese, written as stems, so
  * that inflected and compound words match. Models read that they should search in English; a person at a terminal does not.
@@ -152,12 +154,16 @@ interface Entry {
 
 const IS_UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u
 
-// Longest first, so that a compound's own entry wins over those of its pieces.
-const ENTRIES: readonly Entry[] = Object.entries(DICTIONARY)
-  .flatMap(([english, stems]) => stems.split(' ').map((stem) => ({ stem: folded(stem), english })))
-  .sort((a, b) => b.stem.length - a.stem.length)
-const SPACED = ENTRIES.filter(({ stem }) => !IS_UNSPACED.test(stem))
-const UNSPACED = ENTRIES.filter(({ stem }) => IS_UNSPACED.test(stem))
+const entriesByScript = onFirstUse(() => {
+  // Longest first, so that a compound's own entry wins over those of its pieces.
+  const entries: readonly Entry[] = Object.entries(DICTIONARY)
+    .flatMap(([english, stems]) => stems.split(' ').map((stem) => ({ stem: folded(stem), english })))
+    .sort((a, b) => b.stem.length - a.stem.length)
+  return {
+    spaced: entries.filter(({ stem }) => !IS_UNSPACED.test(stem)),
+    unspaced: entries.filter(({ stem }) => IS_UNSPACED.test(stem)),
+  }
+})
 
 /**
  * The English tool words for a word of another language, in order; none if the list does not have it. Inflections
@@ -166,7 +172,8 @@ const UNSPACED = ENTRIES.filter(({ stem }) => IS_UNSPACED.test(stem))
 export function translated(word: string): readonly string[] {
   const text = folded(word.slice(0, MAX_WORD))
   if (text.length < 2) return []
-  const entries = IS_UNSPACED.test(text) ? UNSPACED : SPACED
+  const { spaced, unspaced } = entriesByScript()
+  const entries = IS_UNSPACED.test(text) ? unspaced : spaced
   const meanings = new Map<string, number>()
   let rest = text
   let last = { stem: '', at: -1 }
