@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,7 +53,20 @@ const MAX_SOCKET_PATH = 100
 function runtimeFolder({ XDG_RUNTIME_DIR, XDG_STATE_HOME, HOME }: Environment): string {
   if (XDG_RUNTIME_DIR) return join(XDG_RUNTIME_DIR, 'toolcrib')
   if (XDG_STATE_HOME) return join(XDG_STATE_HOME, 'toolcrib', 'run')
+  const folder = userRuntimeFolder()
+  if (folder) return join(folder, 'toolcrib')
   return HOME ? join(HOME, '.local', 'state', 'toolcrib', 'run') : shortFolder()
+}
+
+/**
+ * What `XDG_RUNTIME_DIR` is on most Linux systems. MCP clients start servers without that variable, and have to find the
+ * gateway of a terminal that has it.
+ */
+export function userRuntimeFolder(root = '/run/user'): string | undefined {
+  const uid = process.getuid?.()
+  const folder = join(root, String(uid))
+  const found = statSync(folder, { throwIfNoEntry: false })
+  return found?.uid === uid && found?.isDirectory() ? folder : undefined
 }
 
 function shortFolder(): string {

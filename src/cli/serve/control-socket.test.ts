@@ -1,12 +1,21 @@
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RunningGateway } from '../running-gateway.ts'
-import { socketPath } from '../runtime-folder.ts'
+import { socketPath, userRuntimeFolder } from '../runtime-folder.ts'
 import { type ControlledGateway, ControlSocket } from './control-socket.ts'
 import { LogBook } from './log-book.ts'
 
@@ -46,6 +55,20 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
       servers: [],
     })
     expect(await RunningGateway.find(found('/b/toolcrib.toml'), env())).toBeUndefined()
+  })
+
+  it('is found without XDG_RUNTIME_DIR, which MCP clients do not pass on, where systems usually have that folder', () => {
+    const own = join(folder, String(process.getuid?.()))
+    expect(userRuntimeFolder(folder)).toBeUndefined()
+    writeFileSync(own, '')
+    expect(userRuntimeFolder(folder)).toBeUndefined()
+    rmSync(own)
+    mkdirSync(own)
+    expect(userRuntimeFolder(folder)).toBe(own)
+    const usual = userRuntimeFolder()
+    if (usual)
+      expect(socketPath(['/a'], { HOME: folder })).toBe(socketPath(['/a'], { XDG_RUNTIME_DIR: usual }))
+    else expect(socketPath(['/a'], { HOME: '/h' })).toMatch(/^\/h\/\.local\/state\/toolcrib\/run\//)
   })
 
   it('can be reached by its owner alone', async () => {
