@@ -124,6 +124,47 @@ describe('a session of an older client', () => {
   })
 })
 
+it('sessions that take turns in being open lose nothing', async () => {
+  const deleted: string[] = []
+  const { store } = observed(memoryStore())
+  const remembering: Store = {
+    ...store,
+    delete: (key) => {
+      deleted.push(key)
+      return store.delete(key)
+    },
+  }
+  const { gateway } = await openGateway(
+    { modern: MODERN },
+    { store: remembering, limits: { maxSessions: 2 } },
+  )
+  const post = (body: object, session?: string) =>
+    gateway.fetch(
+      new Request(URL_OF_GATEWAY, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          ...(session === undefined ? {} : { 'mcp-session-id': session }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }),
+      }),
+    )
+  const initialize = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'c', version: '1' },
+  }
+  const sessions: string[] = []
+  for (let count = 0; count < 4; count++) {
+    const opened = await post({ method: 'initialize', params: initialize })
+    sessions.push(opened.headers.get('mcp-session-id') ?? '')
+  }
+  for (const session of [...sessions, ...sessions])
+    expect((await post({ method: 'tools/list' }, session)).status).toBe(200)
+  expect(deleted).toEqual([])
+})
+
 describe('the log level of an older client', () => {
   const setLevel = (client: Awaited<ReturnType<typeof connectClient>>, level: string) =>
     client.request({ method: 'logging/setLevel', params: { level: level as 'info' } })

@@ -13,6 +13,7 @@ import { isJson, VERSION_KEY } from './upstream.ts'
 
 const MCP_PATH = /^\/mcp(?:\/(?<profile>[A-Za-z0-9][\w.-]{0,63}))?\/?$/
 const RETRY = { 'retry-after': '1' }
+const RETRY_HINT = { retryAfterMs: 1_000 }
 const STATES = ['/healthz', '/readyz']
 const REASONS: Readonly<Record<string, string>> = {
   stopping: 'the gateway is stopping',
@@ -225,10 +226,15 @@ export class HttpGateway {
     if (exchange.method === 'DELETE') return this.#legacy.delete(exchange, client)
     if (exchange.method !== 'POST') return refuse(exchange, 405, 'use POST', { allow: 'GET, POST, DELETE' })
     if (limits.maxRequests > 0 && load.total + this.#arriving >= limits.maxRequests)
-      return refuseRpc(exchange, 503, { code: -32_000, message: 'the gateway is busy' }, RETRY)
+      return refuseRpc(
+        exchange,
+        503,
+        { code: -32_000, message: 'the gateway is busy', data: RETRY_HINT },
+        RETRY,
+      )
     if (load.isFull(client.principal.id)) {
       const message = 'too many calls are under way; wait for some of them to end'
-      return refuseRpc(exchange, 429, { code: -32_000, message }, RETRY)
+      return refuseRpc(exchange, 429, { code: -32_000, message, data: RETRY_HINT }, RETRY)
     }
     this.#arriving++
     const body = await exchange.readBody({ ...limits, schedule }).finally(() => this.#arriving--)

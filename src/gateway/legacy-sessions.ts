@@ -156,6 +156,8 @@ export class LegacySessions implements RelayTarget {
   async #restore(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
     const record = (await this.#records.load(id)) ?? (await this.#seek(id, client.principal.id))
     if (record?.principal !== client.principal.id || record.profile !== client.view.profile) return undefined
+    // Whatever makes room for it takes its place among those that are closed.
+    this.#closed.delete(id)
     await this.#makeRoom()
     // Two requests may have come at once.
     const known = this.#open.get(id)
