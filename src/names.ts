@@ -158,3 +158,17 @@ export function sourceKey(source: ToolSource): string {
   if (source.kind === 'mcp') return `mcp:${source.server}`
   return 'builtin'
 }
+
+/** The source of a key that `sourceKey` made. */
+export function sourceOfKey(key: string): ToolSource {
+  const [, kind, name = ''] = /^(plugin|mcp):(.*)$/s.exec(key) ?? []
+  if (kind === 'plugin') return { kind, plugin: name }
+  return kind === 'mcp' ? { kind, server: name } : { kind: 'builtin' }
+}
+
+/** What a source is called in lists. */
+export function sourceLabel(source: ToolSource): string {
+  if (source.kind === 'mcp') return source.server
+  if (source.kind === 'plugin') return `plugin ${source.plugin}`
+  return 'built in'
+}

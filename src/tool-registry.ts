@@ -18,7 +18,8 @@ import {
 } from './registry/policy.ts'
 import { type RegisterOptions, Registrar, type SyncOptions } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
-import { definitionsOf, Viewpoint } from './registry/view.ts'
+import { definitionsOf } from './registry/view.ts'
+import { Viewpoint } from './registry/viewpoint.ts'
 import {
   checkSearchOptions,
   checkSubscribeOptions,

@@ -1,10 +1,11 @@
 import type { Spill } from '../call/spill.ts'
+import { sourceLabel } from '../names.ts'
 import { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import type { ServerDirectory } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import { estimateTokens } from '../text.ts'
-import { type Tool, type ToolSource, UNTRUSTED_NOTE } from '../tool.ts'
+import { type Tool, UNTRUSTED_NOTE } from '../tool.ts'
 import { HOW_TO_ASK, howToCall } from './answer.ts'
 import { callTool } from './call-tool.ts'
 import { readResult } from './read-result.ts'
@@ -148,25 +149,17 @@ export class DeferredNotes {
   }
 }
 
-function describeBehind({ deferred, untrustedServers }: View, maxTokens: number): string {
-  if (deferred.size === 0 || untrustedServers.length === 0)
-    return describeDeferred(deferred.values(), maxTokens)
-  const listed = describeDeferred(deferred.values(), maxTokens - estimateTokens(UNTRUSTED_NOTE))
-  return `${listed}\n${UNTRUSTED_NOTE}`
-}
-
 /**
  * Says what lies behind the search: each source with its count, then names as far as the token budget goes. It
  * depends on the catalogue alone, never on what is activated, so it does not disturb a prompt cache.
  */
-export function describeDeferred(deferred: Iterable<Entry>, maxTokens: number): string {
-  const groups = groupBySource(deferred)
-  const lines = groups.map(({ label, names }) => ({ label, names, shown: 0 }))
-  const kept = withinBudget(lines, maxTokens)
-  const left = lines.length - kept.length
-  const text = kept.map(writeLine)
-  if (left > 0) text.push(`- and ${left} more ${left === 1 ? 'source' : 'sources'}`)
-  return text.join('\n')
+function describeBehind(view: View, maxTokens: number): string {
+  if (view.deferred.size === 0) return ''
+  const warning = view.untrustedServers.length === 0 ? [] : [UNTRUSTED_NOTE]
+  const kept = withinBudget(linesOf(view), maxTokens - estimateTokens(warning.join('')))
+  const left = view.deferredSourceCount - kept.length
+  const more = left > 0 ? [`- and ${left} more ${left === 1 ? 'source' : 'sources'}`] : []
+  return [...kept.map(writeLine), ...more, ...warning].join('\n')
 }
 
 interface Line {
@@ -176,25 +169,13 @@ interface Line {
   shown: number
 }
 
-function groupBySource(deferred: Iterable<Entry>): { label: string; names: string[] }[] {
-  const groups = new Map<string, string[]>()
-  for (const { source, listing } of deferred) {
-    const label = sourceLabel(source)
-    const names = groups.get(label)
-    if (names) names.push(listing.ownName)
-    else groups.set(label, [listing.ownName])
-  }
-  return [...groups].map(([label, names]) => ({ label, names })).sort((a, b) => (a.label < b.label ? -1 : 1))
-}
-
-function sourceLabel(source: ToolSource): string {
-  if (source.kind === 'mcp') return source.server
-  if (source.kind === 'plugin') return `plugin ${source.plugin}`
-  return 'built in'
+function* linesOf(view: View): Generator<Line> {
+  for (const { source, entries } of view.deferredSources())
+    yield { label: sourceLabel(source), names: entries.map(({ listing }) => listing.ownName), shown: 0 }
 }
 
 /** First every source with its count, then one name of each in turn, until the budget is spent. */
-function withinBudget(lines: readonly Line[], maxTokens: number): readonly Line[] {
+function withinBudget(lines: Iterable<Line>, maxTokens: number): readonly Line[] {
   let left = maxTokens
   const kept: Line[] = []
   for (const line of lines) {

@@ -3,18 +3,21 @@ import type { SyncReport } from '../events.ts'
 import { nameSkeletons, sourceKey } from '../names.ts'
 import type { Listing } from '../tool.ts'
 import type { Entry } from './entry.ts'
-import { EntryOrder, LayeredMap, Snapshot } from './snapshot.ts'
+import { EntryOrder, Snapshot } from './snapshot.ts'
+import { SnapshotMap } from './snapshot-map.ts'
 
 /**
  * The tools that exist. A snapshot is taken on the first read after a write and costs as much as what changed since the
  * last one, so ten thousand registrations in a row cost ten thousand steps and readers never see half a change.
  */
 export class Catalogue {
-  readonly #entries = new LayeredMap<Entry>()
+  readonly #entries = new SnapshotMap<Entry>()
   readonly #nameBySkeleton = new Map<string, string>()
-  readonly #sources = new Map<string, Map<string, Entry>>()
-  readonly #groups = new Map<string, readonly Listing[]>()
+  readonly #sources = new Map<string, SourceEntries>()
+  readonly #groups = new SnapshotMap<readonly Listing[]>()
   readonly #quarantined = new Map<string, string>()
+  /** A copy for snapshots; undefined after a change. */
+  #heldBack: ReadonlyMap<string, string> | undefined
   readonly #reserved: ReadonlyMap<string, string>
   readonly #onChange: () => void
   #version = 0
@@ -92,7 +95,7 @@ export class Catalogue {
 
   /** Swaps all tools of one source at once. Tools whose names are taken are skipped and reported. */
   replaceSource(key: string, entries: readonly Entry[]): SyncReport {
-    const before = new Map(this.#sources.get(key))
+    const before = new Map(this.#entriesOf(key).map((entry) => [entry.name, entry]))
     for (const entry of before.values()) this.#drop(entry)
     const report = {
       added: [] as string[],
@@ -108,7 +111,7 @@ export class Catalogue {
       }
       const old = before.get(entry.name)
       if (!old) report.added.push(entry.name)
-      else if (old.fingerprint !== entry.fingerprint) report.changed.push(entry.name)
+      else if (isChanged(old, entry)) report.changed.push(entry.name)
       this.#put(entry)
     }
     for (const name of before.keys()) if (this.#entries.get(name) === undefined) report.removed.push(name)
@@ -118,13 +121,15 @@ export class Catalogue {
 
   quarantine(name: string, reason: string): void {
     this.#quarantined.set(name, reason)
+    this.#heldBack = undefined
     this.#changed()
   }
 
   release(name: string): boolean {
-    const wasHeld = this.#quarantined.delete(name)
-    if (wasHeld) this.#changed()
-    return wasHeld
+    if (!this.#quarantined.delete(name)) return false
+    this.#heldBack = undefined
+    this.#changed()
+    return true
   }
 
   snapshot(): Snapshot {
@@ -167,8 +172,13 @@ export class Catalogue {
     this.#order.note(entry.name)
     for (const skeleton of entry.skeletons) this.#nameBySkeleton.set(skeleton, entry.name)
     const siblings = this.#sources.get(key)
-    if (siblings) siblings.set(entry.name, entry)
-    else this.#sources.set(key, new Map([[entry.name, entry]]))
+    if (siblings === undefined) this.#sources.set(key, { entries: [entry], live: 1 })
+    else {
+      siblings.entries.push(entry)
+      siblings.live++
+      // Tools may come and go for ever without anybody reading.
+      if (siblings.entries.length > 2 * siblings.live + SPARE_ENTRIES) this.#entriesOf(key)
+    }
     this.#changedSources.add(key)
     if (this.#tokens !== undefined) this.#tokens += entry.tokens
     if (isUndecided(entry)) this.#undecided++
@@ -180,8 +190,7 @@ export class Catalogue {
     this.#order.note(entry.name)
     for (const skeleton of entry.skeletons) this.#nameBySkeleton.delete(skeleton)
     const siblings = this.#sources.get(key)
-    siblings?.delete(entry.name)
-    if (siblings?.size === 0) this.#sources.delete(key)
+    if (siblings !== undefined && --siblings.live === 0) this.#sources.delete(key)
     this.#changedSources.add(key)
     if (this.#tokens !== undefined) this.#tokens -= entry.tokens
     if (isUndecided(entry)) this.#undecided--
@@ -195,20 +204,41 @@ export class Catalogue {
 
   #takeSnapshot(): Snapshot {
     for (const key of this.#changedSources) {
-      const entries = this.#sources.get(key)
-      this.#groups.delete(key)
-      if (entries !== undefined)
-        this.#groups.set(key, Object.freeze(Array.from(entries.values(), ({ listing }) => listing)))
+      const listings = this.#entriesOf(key).map(({ listing }) => listing)
+      if (listings.length === 0) this.#groups.delete(key)
+      else this.#groups.set(key, Object.freeze(listings))
     }
     this.#changedSources.clear()
+    this.#heldBack ??= new Map(this.#quarantined)
     return new Snapshot(
       this.#version,
       this.#entries.snapshot(),
-      new Map(this.#groups),
-      new Map(this.#quarantined),
+      this.#groups.snapshot(),
+      this.#heldBack,
       this.#order,
     )
   }
+
+  /** The entries of a source, in the order in which they were registered. */
+  #entriesOf(key: string): readonly Entry[] {
+    const held = this.#sources.get(key)
+    if (held === undefined) return []
+    if (held.live < held.entries.length)
+      held.entries = [...new Set(held.entries)].filter((entry) => this.#entries.get(entry.name) === entry)
+    return held.entries
+  }
+}
+
+const SPARE_ENTRIES = 64
+
+/** The entries of one source, with some that have left: those are removed when somebody reads them. */
+interface SourceEntries {
+  entries: Entry[]
+  live: number
+}
+
+function isChanged(old: Entry, entry: Entry): boolean {
+  return old.definition !== entry.definition && old.fingerprint !== entry.fingerprint
 }
 
 function isUndecided({ source, deferral }: Entry): boolean {

@@ -1,7 +1,7 @@
 import { checkCapabilityRequest } from '../capability.ts'
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
-import { nameSkeletons, withoutHidden } from '../names.ts'
+import { nameSkeletons, sourceKey, withoutHidden } from '../names.ts'
 import { copySchema } from '../schema/copy-schema.ts'
 import { estimateTokens } from '../text.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
@@ -18,6 +18,11 @@ export interface EntryOptions {
   readonly trust: number
   /** True for a tool of a server without `trust`. */
   readonly isUntrusted?: boolean
+  /**
+   * The entry that it takes the place of. A definition and a listing that read the same stay the same objects, so that what
+   * was made of them (an index, a surface) stays in use.
+   */
+  readonly before?: Entry | undefined
   /** Keeps its own answers short, so they are never trimmed. For meta-tools only: no tool can claim it. */
   readonly isSelfLimiting?: boolean
 }
@@ -54,8 +59,11 @@ export class Entry {
     this.untrustedServer =
       options.isUntrusted === true && options.source.kind === 'mcp' ? options.source.server : undefined
     this.tool = tool.name === options.name ? tool : renamed(tool, options.name)
-    this.definition = Object.freeze({ name: options.name, description, parameters })
-    this.listing = Object.freeze({
+    const { before } = options
+    const definition: ToolDefinition = { name: options.name, description, parameters }
+    const isSame = before !== undefined && JSON.stringify(before.definition) === JSON.stringify(definition)
+    this.definition = isSame ? before.definition : Object.freeze(definition)
+    const listing: Listing = {
       name: options.name,
       ownName: options.ownName,
       ...(tool.title === undefined ? {} : { title: withoutHidden(tool.title) }),
@@ -64,7 +72,11 @@ export class Entry {
       inputSchema: parameters,
       source: this.source,
       trust: options.trust,
-    })
+    }
+    this.listing = isSame && isSameBeside(before.listing, listing) ? before.listing : Object.freeze(listing)
+    if (!isSame) return
+    this.#tokens = before.#tokens
+    this.#fingerprint = before.#fingerprint
   }
 
   /** About how many tokens its definition costs a turn. */
@@ -78,6 +90,12 @@ export class Entry {
     this.#fingerprint ??= hashText(JSON.stringify(this.definition))
     return this.#fingerprint
   }
+}
+
+/** Whether two listings with the same definition are the same beside it. */
+function isSameBeside(a: Listing, b: Listing): boolean {
+  const isSameText = a.ownName === b.ownName && a.title === b.title && a.searchHint === b.searchHint
+  return isSameText && a.trust === b.trust && sourceKey(a.source) === sourceKey(b.source)
 }
 
 const CARRIED_FIELDS = [

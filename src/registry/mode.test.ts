@@ -6,6 +6,7 @@ import {
   decideMode,
   defersAll,
   isDeferred,
+  isLeftShown,
   type Mode,
   type ModeFigures,
   ModeHistory,
@@ -178,13 +179,11 @@ describe('isDeferred', () => {
 })
 
 describe('defersAll', () => {
-  const own = (count: number) =>
-    Array.from({ length: count }, (_, index) => localEntry(tool(`own_${index}`), {}))
   const auto: ModeSettings = { ...settings, defer: 'auto', toolThreshold: 10 }
   const asked = (
     count: number,
     { recentlyGone = 0, isLazy = true, more = {} as Partial<ModeSettings> } = {},
-  ) => defersAll(own(count), { ...auto, ...more }, { isLazy, recentlyGone })
+  ) => defersAll(count, { ...auto, ...more }, { isLazy, recentlyGone })
 
   it('once so many would stay shown, and no longer when clearly fewer would', () => {
     expect([asked(9), asked(10)]).toEqual([false, true])
@@ -195,10 +194,13 @@ describe('defersAll', () => {
     for (const defer of ['mcp', 'all', 'flagged'] as const) expect(asked(50, { more: { defer } })).toBe(false)
     expect(asked(50, { isLazy: false })).toBe(false)
   })
+})
 
-  it('counts what would stay: neither what is deferred anyway nor what never is', () => {
-    const others = Object.values(ENTRIES).filter(({ name }) => name !== 'own')
-    expect(defersAll([...own(9), ...others, ...others], auto, { isLazy: true, recentlyGone: 0 })).toBe(false)
-    expect(defersAll([...own(9), ENTRIES.own], auto, { isLazy: true, recentlyGone: 0 })).toBe(true)
-  })
+it('leaves on the surface what is neither deferred anyway nor never', () => {
+  const left = (mode: Mode, isLazy: boolean) =>
+    Object.entries(ENTRIES)
+      .filter(([, entry]) => isLeftShown(entry, { mode, isLazy }))
+      .map(([name]) => name)
+  expect(left('lazy', true)).toEqual(['own'])
+  expect(left('auto', true)).toEqual(['own'])
 })

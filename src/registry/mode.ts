@@ -80,15 +80,20 @@ export function decideMode(settings: ModeSettings, figures: ModeFigures): ModeDe
  * mode, so that one tool more or less does not change every surface.
  */
 export function defersAll(
-  deferrable: readonly Entry[],
-  { defer, mode, toolThreshold }: ModeSettings,
+  staying: number,
+  { defer, toolThreshold }: Pick<ModeSettings, 'defer' | 'toolThreshold'>,
   { isLazy, recentlyGone }: { readonly isLazy: boolean; readonly recentlyGone: number },
 ): boolean {
   if (defer !== 'auto' || !isLazy) return false
-  const staying = deferrable.filter(
-    (entry) => entry.deferral === 'unset' && !isDeferred(entry, { isLazy, mode, defer: 'mcp' }),
-  )
-  return Math.min(staying.length + recentlyGone, staying.length * MAX_LAG) >= toolThreshold
+  return Math.min(staying + recentlyGone, staying * MAX_LAG) >= toolThreshold
+}
+
+/** Whether `defer: 'auto'` leaves a tool on the surface as long as there are few such tools. */
+export function isLeftShown(
+  entry: Entry,
+  { isLazy, mode }: { readonly isLazy: boolean; readonly mode: Mode },
+): boolean {
+  return entry.deferral === 'unset' && !isDeferred(entry, { isLazy, mode, defer: 'mcp' })
 }
 
 /** Whether a tool is hidden until it is activated. */

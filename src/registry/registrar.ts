@@ -74,7 +74,7 @@ export class Registrar {
   syncMcp(server: string, tools: readonly Tool[], options: SyncOptions): SyncReport {
     requireList(tools, 'syncMcp')
     checkOptions<SyncOptions>('syncMcp()', options, SYNC_RULES)
-    const { entries, skipped } = mcpEntries(tools, server, options)
+    const { entries, skipped } = this.#mcpEntries(tools, server, options)
     const swapped = this.#catalogue.replaceSource(sourceKey({ kind: 'mcp', server }), entries)
     const report = { ...swapped, skipped: [...skipped, ...swapped.skipped] }
     for (const skip of report.skipped) this.#emit({ type: 'tool-skipped', server, ...skip })
@@ -116,6 +116,23 @@ export class Registrar {
     const { sorted, quarantined } = from.snapshot()
     this.#catalogue.addAll(sorted.filter(({ source }) => source.kind !== 'mcp'))
     for (const [name, reason] of quarantined) this.#catalogue.quarantine(name, reason)
+  }
+
+  /** The entries of a server's list; a tool that cannot be registered is left out with the reason. */
+  #mcpEntries(tools: readonly Tool[], server: string, options: SyncOptions) {
+    checkName(server, 'server name')
+    const source: ToolSource = Object.freeze({ kind: 'mcp', server })
+    const entries: Entry[] = []
+    const skipped: { name: string; reason: string }[] = []
+    for (const tool of tools) {
+      try {
+        const before = this.#catalogue.get(mcpName(tool?.name, server))
+        entries.push(mcpEntry(tool, server, options, { source, before }))
+      } catch (error) {
+        skipped.push({ name: String(tool?.name ?? '(no name)').slice(0, 200), reason: describeError(error) })
+      }
+    }
+    return { entries, skipped }
   }
 
   #add(entry: Entry, replace: boolean): void {
@@ -167,10 +184,23 @@ export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload
   return entry
 }
 
+/** What an entry of a server's tool shares with others. */
+interface SharedParts {
+  /** Of all tools of the server. */
+  readonly source: ToolSource
+  /** The entry of that name. */
+  readonly before: Entry | undefined
+}
+
 /** The entry of a server's tool, named `mcp__<server>__<tool>`. */
-export function mcpEntry(tool: Tool, server: string, options: SyncOptions = {}): Entry {
+export function mcpEntry(
+  tool: Tool,
+  server: string,
+  options: SyncOptions = {},
+  { source = { kind: 'mcp', server }, before }: Partial<SharedParts> = {},
+): Entry {
   checkName(tool?.name, 'tool name')
-  const name = `mcp__${server}__${tool.name}`
+  const name = mcpName(tool.name, server)
   checkName(name, 'tool name')
   checkFields(`the tool "${name}"`, tool, TOOL_FIELD_RULES)
   const isPinned =
@@ -181,26 +211,16 @@ export function mcpEntry(tool: Tool, server: string, options: SyncOptions = {}):
   return new Entry(tool, {
     name,
     ownName: tool.name,
-    source: { kind: 'mcp', server },
+    source,
+    before,
     deferral: isPinned ? 'pinned' : deferralOf(tool.deferred),
     trust: trustOf(options),
     isUntrusted: options.trust !== true,
   })
 }
 
-/** The entries of a server's list; a tool that cannot be registered is left out with the reason. */
-function mcpEntries(tools: readonly Tool[], server: string, options: SyncOptions) {
-  checkName(server, 'server name')
-  const entries: Entry[] = []
-  const skipped: { name: string; reason: string }[] = []
-  for (const tool of tools) {
-    try {
-      entries.push(mcpEntry(tool, server, options))
-    } catch (error) {
-      skipped.push({ name: String(tool?.name ?? '(no name)').slice(0, 200), reason: describeError(error) })
-    }
-  }
-  return { entries, skipped }
+function mcpName(name: string, server: string): string {
+  return `mcp__${server}__${name}`
 }
 
 function trustOf({ trust, approved }: SyncOptions): number {

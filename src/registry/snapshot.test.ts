@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Catalogue } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import { mcpEntry } from './registrar.ts'
-import { changedGroups, EntryOrder, LayeredMap, type ReadMap, type Snapshot } from './snapshot.ts'
+import { changedGroups, EntryOrder, type ReadMap, type Snapshot } from './snapshot.ts'
 
 const sync = fc.record({
   server: fc.nat(6),
@@ -36,67 +36,6 @@ it('sorts every snapshot by name, whichever were sorted before', () => {
     }),
     { numRuns: 60 },
   )
-})
-
-const change = fc.record({
-  action: fc.constantFrom('set', 'set', 'delete', 'snapshot'),
-  key: fc.nat(900),
-  value: fc.nat(5),
-})
-
-it('a layered map is a map, and its snapshots stay as they were taken', () => {
-  fc.assert(
-    fc.property(fc.array(change, { maxLength: 1_200, size: 'max' }), (steps) => {
-      const map = new LayeredMap<string>()
-      const model = new Map<string, string>()
-      const taken: { snapshot: ReadMap<string>; expected: Map<string, string> }[] = []
-      for (const { action, key, value } of steps) {
-        if (action === 'set') {
-          map.set(`k${key}`, `v${value}`)
-          model.set(`k${key}`, `v${value}`)
-        } else if (action === 'delete') {
-          map.delete(`k${key}`)
-          model.delete(`k${key}`)
-        } else if (taken.length < 8) taken.push({ snapshot: map.snapshot(), expected: new Map(model) })
-      }
-      for (const { snapshot, expected } of [...taken, { snapshot: map, expected: model }]) {
-        expect(snapshot.size).toBe(expected.size)
-        expect([...snapshot.values()].toSorted()).toEqual([...expected.values()].toSorted())
-        for (let key = 0; key < 900; key += 7) expect(snapshot.get(`k${key}`)).toBe(expected.get(`k${key}`))
-      }
-    }),
-    { numRuns: 30 },
-  )
-})
-
-describe('the changes of a layered map', () => {
-  const numbered = (count: number): LayeredMap<string> => {
-    const map = new LayeredMap<string>()
-    for (let key = 0; key < count; key++) map.set(`k${key}`, `v${key}`)
-    return map
-  }
-  /** Changes so many entries, the first ones; those that are kept apart from the rest come after it. */
-  const firstAfterChanging = (map: LayeredMap<string>, count: number): string | undefined => {
-    for (let key = 0; key < count; key++) map.set(`k${key}`, `new ${key}`)
-    return [...map.values()][0]
-  }
-
-  it('are made in place while nobody has a snapshot', () => {
-    expect(firstAfterChanging(numbered(3), 2)).toBe('new 0')
-  })
-
-  it.each([
-    [300, 256],
-    [64 * 300, 300],
-  ])('of %d entries are kept apart up to %d, then joined with the rest', (size, most) => {
-    const map = numbered(size)
-    const before = map.snapshot()
-    expect(firstAfterChanging(map, most)).toBe(`v${most}`)
-    expect(firstAfterChanging(map, most + 1)).toBe('new 0')
-    map.set('k0', 'in place')
-    expect([...map.values()][0]).toBe('in place')
-    expect([before.size, before.get('k0'), [...before.values()][0]]).toEqual([size, 'v0', 'v0'])
-  })
 })
 
 describe('the order of entries', () => {

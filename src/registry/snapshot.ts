@@ -1,5 +1,6 @@
 import type { Listing } from '../tool.ts'
 import type { Entry } from './entry.ts'
+import { MapSnapshot } from './snapshot-map.ts'
 
 /** Listings by source. */
 export type ListingGroups = ReadonlyMap<string, readonly Listing[]>
@@ -15,20 +16,21 @@ export class Snapshot {
   readonly groups: ListingGroups
   /** Why a tool is held back, by name. */
   readonly quarantined: ReadonlyMap<string, string>
-  readonly #entries: ReadMap<Entry>
+  /** By name, in the order in which the names were registered first. */
+  readonly entries: MapSnapshot<Entry>
   readonly #order: EntryOrder
   readonly #change: number
   #sorted: readonly Entry[] | undefined
 
   constructor(
     version: number,
-    entries: ReadMap<Entry>,
+    entries: MapSnapshot<Entry>,
     groups: ListingGroups,
     quarantined: ReadonlyMap<string, string>,
     order: EntryOrder,
   ) {
     this.version = version
-    this.#entries = entries
+    this.entries = entries
     this.groups = groups
     this.quarantined = quarantined
     this.#order = order
@@ -36,24 +38,39 @@ export class Snapshot {
   }
 
   get size(): number {
-    return this.#entries.size
+    return this.entries.size
   }
 
   get(name: string): Entry | undefined {
-    return this.#entries.get(name)
+    return this.entries.get(name)
   }
 
   /** All entries, by name. */
   get sorted(): readonly Entry[] {
-    this.#sorted ??= this.#order.sort(this.#entries, this.#change)
+    this.#sorted ??= this.#order.sort(this.entries, this.#change)
     return this.#sorted
   }
 }
 
 type GroupChange = readonly [source: string, before: readonly Listing[], after: readonly Listing[]]
 
-/** The sources whose listings differ; an array that is the same object is unchanged. */
+/**
+ * The sources whose listings differ, those that have left first; an array that is the same object is unchanged. Of two
+ * snapshots of one catalogue, only what changed is read.
+ */
 export function* changedGroups(before: ListingGroups, after: ListingGroups): Generator<GroupChange> {
+  const changes =
+    before instanceof MapSnapshot && after instanceof MapSnapshot ? after.changesSince(before) : undefined
+  if (changes === undefined) {
+    yield* comparedGroups(before, after)
+    return
+  }
+  for (const change of changes) if (change.after === undefined) yield [change.key, change.before ?? [], []]
+  for (const change of changes)
+    if (change.after !== undefined) yield [change.key, change.before ?? [], change.after]
+}
+
+function* comparedGroups(before: ListingGroups, after: ListingGroups): Generator<GroupChange> {
   for (const [key, listings] of before) if (!after.has(key)) yield [key, listings, []]
   for (const [key, listings] of after) {
     const known = before.get(key)
@@ -61,113 +78,15 @@ export function* changedGroups(before: ListingGroups, after: ListingGroups): Gen
   }
 }
 
-/** What a reader sees of a `LayeredMap`. */
+/** Groups that nobody changes later: a snapshot's own, or a copy. */
+export function unchangingGroups(groups: ListingGroups): ListingGroups {
+  return groups instanceof MapSnapshot ? groups : new Map(groups)
+}
+
+/** What sorting reads of a map. */
 export interface ReadMap<Value> {
-  readonly size: number
   get(key: string): Value | undefined
   values(): Iterable<Value>
-}
-
-/** Changes that are kept beside the base, as a share of it, before they become part of it; and at least so many. */
-const MAX_SHARE = 1 / 64
-const MIN_CHANGES = 256
-
-/**
- * A map whose readers keep what they saw. A snapshot of a million entries costs as much as the changes since the first
- * one: readers share the base, and each has a copy of the few changes on top of it. Without readers, changes go to the base.
- */
-export class LayeredMap<Value> implements ReadMap<Value> {
-  #base = new Map<string, Value>()
-  /** Changes since a reader shares the base; undefined is a deleted entry. */
-  #changes = new Map<string, Value | undefined>()
-  #isShared = false
-  #size = 0
-
-  get size(): number {
-    return this.#size
-  }
-
-  get(key: string): Value | undefined {
-    return read(this.#base, this.#changes, key)
-  }
-
-  set(key: string, value: Value): void {
-    if (this.get(key) === undefined) this.#size++
-    if (this.#isShared) this.#change(key, value)
-    else this.#base.set(key, value)
-  }
-
-  delete(key: string): void {
-    if (this.get(key) === undefined) return
-    this.#size--
-    if (this.#isShared) this.#change(key, undefined)
-    else this.#base.delete(key)
-  }
-
-  values(): Iterable<Value> {
-    return layered(this.#base, this.#changes)
-  }
-
-  /** The entries as they are now, whatever changes later. */
-  snapshot(): ReadMap<Value> {
-    this.#isShared = true
-    return new Layers(this.#base, new Map(this.#changes), this.#size)
-  }
-
-  #change(key: string, value: Value | undefined): void {
-    this.#changes.set(key, value)
-    if (this.#changes.size <= Math.max(MIN_CHANGES, MAX_SHARE * this.#base.size)) return
-    const base = new Map(this.#base)
-    for (const [changed, newest] of this.#changes) {
-      if (newest === undefined) base.delete(changed)
-      else base.set(changed, newest)
-    }
-    this.#base = base
-    this.#changes = new Map()
-    this.#isShared = false
-  }
-}
-
-class Layers<Value> implements ReadMap<Value> {
-  readonly size: number
-  readonly #base: ReadonlyMap<string, Value>
-  readonly #changes: ReadonlyMap<string, Value | undefined>
-
-  constructor(
-    base: ReadonlyMap<string, Value>,
-    changes: ReadonlyMap<string, Value | undefined>,
-    size: number,
-  ) {
-    this.#base = base
-    this.#changes = changes
-    this.size = size
-  }
-
-  get(key: string): Value | undefined {
-    return read(this.#base, this.#changes, key)
-  }
-
-  values(): Iterable<Value> {
-    return layered(this.#base, this.#changes)
-  }
-}
-
-function read<Value>(
-  base: ReadonlyMap<string, Value>,
-  changes: ReadonlyMap<string, Value | undefined>,
-  key: string,
-): Value | undefined {
-  if (changes.size === 0) return base.get(key)
-  const changed = changes.get(key)
-  return changed !== undefined || changes.has(key) ? changed : base.get(key)
-}
-
-function* layered<Value>(
-  base: ReadonlyMap<string, Value>,
-  changes: ReadonlyMap<string, Value | undefined>,
-): Generator<Value> {
-  for (const [key, value] of base) if (!changes.has(key)) yield value
-  for (const value of changes.values()) if (value !== undefined) yield value
 }
 
 /** If more names have changed, sorting all is as quick. */

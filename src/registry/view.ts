@@ -1,17 +1,27 @@
 import { describeError } from '../errors.ts'
 import type { Emit } from '../events.ts'
 import { hashText } from '../json.ts'
-import type { Listing, Tool, ToolDefinition } from '../tool.ts'
-import type { Catalogue } from './catalogue.ts'
+import { sourceKey, sourceOfKey } from '../names.ts'
+import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
+import type { Division } from './division.ts'
 import type { Entry } from './entry.ts'
-import { defersAll, isDeferred, type ModeDecision, type ModeHistory, type ModeSettings } from './mode.ts'
-import { type CompiledPolicy, compilePolicy, type Gates, matcher } from './policy.ts'
+import type { ModeDecision } from './mode.ts'
+import type { CompiledPolicy } from './policy.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** All that is deferred, as a provider that defers by itself receives it. */
 export interface DeferredList {
   readonly definitions: readonly ToolDefinition[]
   readonly fingerprint: string
+}
+
+/** What a view is made of. */
+export interface ViewOptions {
+  readonly mode: ModeDecision
+  readonly policy: CompiledPolicy
+  readonly division: Division
+  /** Permitted and not deferred, by name. */
+  readonly shown: readonly Entry[]
 }
 
 /** A snapshot as a session sees it: what is shown, what waits behind the search, what is not permitted. */
@@ -25,35 +35,22 @@ export class View {
   readonly deferred: ReadonlyMap<string, Entry>
   /** Servers without `trust` that have a permitted tool, shown or deferred, by name. */
   readonly untrustedServers: readonly string[]
-  /** Undefined if everything that is registered is permitted. */
-  readonly #permitted: ReadonlySet<Listing> | undefined
+  readonly #division: Division
   #deferredList: DeferredList | undefined
 
-  constructor(
-    snapshot: Snapshot,
-    mode: ModeDecision,
-    policy: CompiledPolicy,
-    { shown, deferred }: { readonly shown: readonly Entry[]; readonly deferred: readonly Entry[] },
-  ) {
-    this.snapshot = snapshot
+  constructor({ mode, policy, division, shown }: ViewOptions) {
+    this.snapshot = division.snapshot
     this.mode = mode
     this.policy = policy
     this.shown = shown
-    const isAll = shown.length + deferred.length === snapshot.size
-    this.deferred = isAll
-      ? new AllBut(snapshot, shown, deferred)
-      : new Map(deferred.map((entry) => [entry.name, entry]))
-    this.#permitted = isAll ? undefined : new Set([...shown, ...deferred].map(({ listing }) => listing))
-    const untrusted = new Set<string>()
-    for (const entries of [shown, deferred])
-      for (const { untrustedServer } of entries)
-        if (untrustedServer !== undefined) untrusted.add(untrustedServer)
-    this.untrustedServers = Object.freeze([...untrusted].sort())
+    this.deferred = new DeferredEntries(division, shown)
+    this.untrustedServers = division.untrustedServers
+    this.#division = division
   }
 
   /** True when every registered tool is permitted. */
   get permitsAll(): boolean {
-    return this.#permitted === undefined
+    return this.#division.permitted === this.snapshot.size
   }
 
   /** Computed on first use: only a provider that defers by itself needs it. */
@@ -69,40 +66,71 @@ export class View {
 
   /** Whether a listing is permitted; cheap enough to ask for thousands of them. */
   permits(listing: Listing): boolean {
-    if (this.#permitted !== undefined) return this.#permitted.has(listing)
-    return this.snapshot.get(listing.name)?.listing === listing
+    return this.#division.permits(listing)
   }
 
-  /** The MCP servers with a permitted tool, by name. */
+  /** The MCP servers with a permitted tool, by name: the same list until one joins or leaves. */
   serverNames(): readonly string[] {
-    const servers = new Set<string>()
-    for (const entries of [this.shown, this.deferred.values()])
-      for (const { source } of entries) if (source.kind === 'mcp') servers.add(source.server)
-    return [...servers].sort()
+    return this.#division.servers
+  }
+
+  /** The same tools, of which those with these names are shown; the view itself if they are. */
+  showing(names: ReadonlySet<string>, reason: string): View {
+    const shown: Entry[] = []
+    for (const name of names) {
+      const entry = this.snapshot.get(name)
+      if (entry !== undefined && this.#division.permitsEntry(entry)) shown.push(entry)
+    }
+    if (shown.length === this.shown.length && this.shown.every(({ name }) => names.has(name))) return this
+    return new View({
+      mode: { isLazy: true, isAuto: this.mode.isAuto, reason },
+      policy: this.policy,
+      division: this.#division,
+      shown: shown.sort(byName),
+    })
+  }
+
+  /** How many sources have deferred tools. */
+  get deferredSourceCount(): number {
+    const showing = new Set(this.shown.map(({ source }) => sourceKey(source)))
+    let count = this.#division.sources.length
+    for (const key of showing) if (this.#deferredOf(key).length === 0) count--
+    return count
+  }
+
+  /** The sources with deferred tools, by label, each with the tools by name: read one by one, since there may be many. */
+  *deferredSources(): Generator<{ readonly source: ToolSource; readonly entries: readonly Entry[] }> {
+    for (const key of this.#division.sources) {
+      const entries = this.#deferredOf(key)
+      if (entries.length > 0) yield { source: sourceOfKey(key), entries }
+    }
+  }
+
+  #deferredOf(key: string): readonly Entry[] {
+    const listings = this.snapshot.groups.get(key) ?? []
+    return listings.flatMap(({ name }) => this.deferred.get(name) ?? []).sort(byName)
   }
 }
 
 /**
- * All entries of a snapshot but a few, by name. It reads the snapshot, since a map of a million entries takes as long to
- * make as all the rest of a view.
+ * What a division permits but for what is shown, by name. It reads the snapshot, since a map of a million entries would
+ * take as long to make as everything else that a change of the catalogue costs.
  */
-class AllBut implements ReadonlyMap<string, Entry> {
-  readonly #snapshot: Snapshot
-  readonly #others: ReadonlySet<string>
-  readonly #entries: readonly Entry[]
+class DeferredEntries implements ReadonlyMap<string, Entry> {
+  readonly size: number
+  readonly #division: Division
+  readonly #shown: ReadonlySet<string>
 
-  constructor(snapshot: Snapshot, others: readonly Entry[], entries: readonly Entry[]) {
-    this.#snapshot = snapshot
-    this.#others = new Set(others.map(({ name }) => name))
-    this.#entries = entries
-  }
-
-  get size(): number {
-    return this.#entries.length
+  constructor(division: Division, shown: readonly Entry[]) {
+    this.#division = division
+    this.size = division.permitted - shown.length
+    this.#shown = this.size === 0 ? new Set() : new Set(shown.map(({ name }) => name))
   }
 
   get(name: string): Entry | undefined {
-    return this.#others.has(name) ? undefined : this.#snapshot.get(name)
+    if (this.size === 0 || this.#shown.has(name)) return undefined
+    const entry = this.#division.snapshot.get(name)
+    return entry !== undefined && this.#division.permitsEntry(entry) ? entry : undefined
   }
 
   has(name: string): boolean {
@@ -110,24 +138,31 @@ class AllBut implements ReadonlyMap<string, Entry> {
   }
 
   forEach(visit: (entry: Entry, name: string, map: ReadonlyMap<string, Entry>) => void): void {
-    for (const entry of this.#entries) visit(entry, entry.name, this)
+    for (const entry of this.values()) visit(entry, entry.name, this)
   }
 
   *keys(): Generator<string, undefined> {
-    for (const { name } of this.#entries) yield name
+    for (const { name } of this.values()) yield name
   }
 
-  values(): ArrayIterator<Entry> {
-    return this.#entries.values()
+  *values(): Generator<Entry, undefined> {
+    if (this.size === 0) return
+    const { snapshot } = this.#division
+    for (const entry of snapshot.sorted)
+      if (!this.#shown.has(entry.name) && this.#division.permitsEntry(entry)) yield entry
   }
 
   *entries(): Generator<[string, Entry], undefined> {
-    for (const entry of this.#entries) yield [entry.name, entry]
+    for (const entry of this.values()) yield [entry.name, entry]
   }
 
   [Symbol.iterator](): Generator<[string, Entry], undefined> {
     return this.entries()
   }
+}
+
+function byName(a: Entry, b: Entry): number {
+  return a.name < b.name ? -1 : 1
 }
 
 /** Returns the gate that refuses a tool: quarantine first, then the policy. */
@@ -179,123 +214,5 @@ function listDeferred(entries: readonly Entry[]): DeferredList {
   return {
     definitions: Object.freeze(entries.map(({ definition }) => definition)),
     fingerprint: hashText(entries.map(({ fingerprint }) => fingerprint).join(' ')),
-  }
-}
-
-/** What decides how a session sees the catalogue. */
-export interface ViewSettings extends ModeSettings {
-  readonly pinned: readonly string[]
-  readonly searchTool: string
-}
-
-/** What a viewpoint looks at. */
-export interface Scene {
-  readonly catalogue: Catalogue
-  readonly modes: ModeHistory
-}
-
-const NO_SEARCH: ModeDecision = { isLazy: false, isAuto: false, reason: 'no search tool is permitted' }
-
-/**
- * How one or more sessions see the catalogue: settings and a policy. Keeps the view of the newest snapshot, so looking
- * again at an unchanged catalogue costs nothing.
- */
-export class Viewpoint {
-  readonly policy: CompiledPolicy
-  readonly #settings: ViewSettings
-  readonly #scene: Scene
-  /** False when no search tool may be shown: nothing is deferred then, since nothing could bring it back. */
-  readonly #canSearch: boolean
-  readonly #isPinned: (name: string) => boolean
-  #view: View | undefined
-
-  /** `gate` decides whether the search tool may be shown; the policy itself when absent. */
-  constructor(settings: ViewSettings, policy: CompiledPolicy, scene: Scene, gate: CompiledPolicy = policy) {
-    this.policy = policy
-    this.#settings = settings
-    this.#scene = scene
-    this.#canSearch = gate.denialOfMetaTool(settings.searchTool) === undefined
-    this.#isPinned = matcher(settings.pinned) ?? (() => false)
-  }
-
-  current(): View {
-    const snapshot = this.#scene.catalogue.snapshot()
-    if (this.#view?.snapshot !== snapshot) this.#view = this.#look(snapshot)
-    return this.#view
-  }
-
-  /** Says why a permitted tool is shown or deferred. */
-  explain({ name, deferral, source }: Entry): string {
-    const { mode, deferred } = this.current()
-    const { defer, toolThreshold } = this.#settings
-    if (!this.#canSearch) return `nothing is deferred: ${NO_SEARCH.reason}`
-    if (this.#isPinned(name)) return 'pinned by name'
-    if (deferral === 'pinned') return 'pinned: it was registered as never deferred'
-    if (this.#settings.mode === 'full') return `nothing is deferred: ${mode.reason}`
-    if (deferral === 'deferred') return 'registered as deferred'
-    if (!mode.isLazy) return `only tools that ask for it are deferred: ${mode.reason}`
-    if (!deferred.has(name)) return `defer is ${defer}, which leaves ${source.kind} tools shown`
-    const isByNumber = defer === 'auto' && source.kind === 'builtin'
-    const why = isByNumber ? `${toolThreshold} or more tools would stay shown` : `defer is ${defer}`
-    return `${mode.reason}; ${why}`
-  }
-
-  #look(snapshot: Snapshot): View {
-    const mode = this.#canSearch ? this.#scene.modes.decision(this.#settings) : NO_SEARCH
-    const isOpen = this.policy.isOpen && snapshot.quarantined.size === 0
-    const permitted = isOpen
-      ? snapshot.sorted
-      : snapshot.sorted.filter((entry) => denialOf(entry, snapshot, this.policy) === undefined)
-    return new View(snapshot, mode, this.policy, this.#divide(permitted, mode.isLazy))
-  }
-
-  #divide(permitted: readonly Entry[], isLazy: boolean): { shown: Entry[]; deferred: Entry[] } {
-    if (!this.#canSearch) return { shown: [...permitted], deferred: [] }
-    const deferrable = permitted.filter(({ name }) => !this.#isPinned(name))
-    const { recentlyGone } = this.#scene.modes
-    const isAll = defersAll(deferrable, this.#settings, { isLazy, recentlyGone })
-    const deferral = { ...this.#settings, isLazy, defer: isAll ? 'all' : this.#settings.defer } as const
-    const shown: Entry[] = []
-    const deferred: Entry[] = []
-    for (const entry of permitted) {
-      const isHidden = isDeferred(entry, deferral) && !this.#isPinned(entry.name)
-      if (isHidden) deferred.push(entry)
-      else shown.push(entry)
-    }
-    return { shown, deferred }
-  }
-}
-
-/** How many are kept; a service opens its sessions in a handful of ways. */
-const MAX_VIEWPOINTS = 100
-
-/** Shares viewpoints: sessions that see the catalogue alike divide it once, however many they are. */
-export class SharedViewpoints {
-  readonly #scene: Scene
-  readonly #shared = new Map<string, Viewpoint>()
-
-  constructor(scene: Scene) {
-    this.#scene = scene
-  }
-
-  of(settings: ViewSettings, gates: Gates): Viewpoint {
-    const { mode, defer, toolThreshold, thresholdPercent, contextWindow, pinned, searchTool } = settings
-    const key = JSON.stringify([
-      mode,
-      defer,
-      toolThreshold,
-      thresholdPercent,
-      contextWindow,
-      pinned,
-      searchTool,
-      gates,
-    ])
-    const shared = this.#shared.get(key) ?? new Viewpoint(settings, compilePolicy(gates), this.#scene)
-    // Put back at the end: the first is the one that was requested longest ago.
-    this.#shared.delete(key)
-    this.#shared.set(key, shared)
-    const [oldest] = this.#shared.keys()
-    if (this.#shared.size > MAX_VIEWPOINTS && oldest !== undefined) this.#shared.delete(oldest)
-    return shared
   }
 }

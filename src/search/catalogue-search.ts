@@ -1,5 +1,5 @@
 import { sourceKey } from '../names.ts'
-import { changedGroups, type ListingGroups } from '../registry/snapshot.ts'
+import { changedGroups, type ListingGroups, unchangingGroups } from '../registry/snapshot.ts'
 import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { lexical } from './lexical.ts'
@@ -85,8 +85,7 @@ export class CatalogueSearch {
   /** Replaces the listings of all sources. A source whose array is the same object as before costs nothing. */
   sync(groups: ListingGroups): void {
     const previous = this.#groups
-    // Copied, since the caller may change its map later.
-    this.#groups = new Map(groups)
+    this.#groups = unchangingGroups(groups)
     this.#names.sync(this.#groups)
     for (const [, before, after] of changedGroups(previous, this.#groups)) this.#sources.record(before, after)
   }

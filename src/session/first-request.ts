@@ -1,6 +1,6 @@
 import { hashText } from '../json.ts'
 import type { Entry } from '../registry/entry.ts'
-import { View } from '../registry/view.ts'
+import type { View } from '../registry/view.ts'
 import { type CallResult, type ToolDefinition, UNTRUSTED_NOTE } from '../tool.ts'
 import type { SentRequest } from './sent-request.ts'
 import type { Surface } from './surface.ts'
@@ -30,6 +30,8 @@ export class FirstRequest {
   /** The view all of whose tools were sent or are late. */
   #gathered: View | undefined
   #toldServers: ReadonlySet<string>
+  /** The list of servers when they were last compared: views share it while no server joins or leaves. */
+  #comparedServers: readonly string[] | undefined
   #isWarned: boolean
   #changes = 0
 
@@ -60,18 +62,7 @@ export class FirstRequest {
 
   /** Divides the permitted tools of a newer catalogue as in this request. */
   divide(view: View): View {
-    const permitted = [...view.shown, ...view.deferred.values()]
-    const shown = permitted.filter(({ name }) => this.#shown.has(name))
-    const isAlike =
-      shown.length === view.shown.length && view.shown.every(({ name }) => this.#shown.has(name))
-    if (isAlike) return view
-    const deferred = permitted.filter(({ name }) => !this.#shown.has(name))
-    const { isAuto } = view.mode
-    const mode = { isLazy: true, isAuto, reason: 'as in the first request of the conversation' }
-    return new View(view.snapshot, mode, view.policy, {
-      shown: shown.sort(byName),
-      deferred: deferred.sort(byName),
-    })
+    return view.showing(this.#shown, 'as in the first request of the conversation')
   }
 
   /**
@@ -129,11 +120,13 @@ export class FirstRequest {
   /** Returns the servers that joined or left since this was last asked: the description of the search still names the old ones. */
   takeServerChanges(view: View): { readonly joined: readonly string[]; readonly left: readonly string[] } {
     const servers = view.serverNames()
+    if (servers === this.#comparedServers) return { joined: [], left: [] }
     const joined = servers.filter((server) => !this.#toldServers.has(server))
     const present = new Set(servers)
     const left = [...this.#toldServers].filter((server) => !present.has(server))
     if (joined.length + left.length > 0) this.#changes++
     this.#toldServers = present
+    this.#comparedServers = servers
     return { joined, left }
   }
 
@@ -160,6 +153,7 @@ export class FirstRequest {
       this.#gathered = undefined
     }
     this.#toldServers = new Set(servers)
+    this.#comparedServers = undefined
     this.#isWarned = isWarned
   }
 
@@ -216,8 +210,4 @@ export class FirstRequest {
     this.#hashed = { fingerprint, count: late.length }
     return fingerprint
   }
-}
-
-function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : 1
 }

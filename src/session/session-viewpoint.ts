@@ -1,6 +1,7 @@
 import type { Entry } from '../registry/entry.ts'
 import { PermittedServers, type ServerDirectory } from '../registry/server-directory.ts'
-import type { View, Viewpoint } from '../registry/view.ts'
+import type { View } from '../registry/view.ts'
+import type { Viewpoint } from '../registry/viewpoint.ts'
 import type { FirstRequest } from './first-request.ts'
 import type { SessionDialect } from './settings.ts'
 

@@ -1,6 +1,6 @@
 import { HASH_SEED, hashed } from '../../json.ts'
 import { isPlainText } from '../../names.ts'
-import { changedGroups, type ListingGroups } from '../../registry/snapshot.ts'
+import { changedGroups, type ListingGroups, unchangingGroups } from '../../registry/snapshot.ts'
 import type { Listing } from '../../tool.ts'
 
 /**
@@ -20,8 +20,7 @@ export class ExactNames {
       for (const listing of before) if (!kept.has(listing)) this.#remove(listing)
       for (const listing of after) if (!known.has(listing)) this.#add(listing)
     }
-    // Copied, since the caller may change its map later.
-    this.#groups = new Map(groups)
+    this.#groups = unchangingGroups(groups)
   }
 
   #add(listing: Listing): void {
