@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { sourceKey, sourceLabel } from '../names.ts'
-import type { Tool } from '../tool.ts'
+import type { Listing, Tool } from '../tool.ts'
 import { Catalogue } from './catalogue.ts'
 import type { Entry } from './entry.ts'
 import { ModeHistory } from './mode.ts'
@@ -73,6 +73,12 @@ it('a view that follows each change is the one that a newcomer has, and older on
         expect(described(viewpoint.current())).toEqual(described(open().current()))
         expect(described(viewpoint.current())).toEqual(recounted(viewpoint.current()))
         for (const { view, expected } of seen) expect(described(view)).toEqual(expected)
+        const views = [viewpoint.current(), ...seen.map(({ view }) => view)]
+        const listings = new Set(views.flatMap(({ snapshot }) => [...snapshot.groups.values()].flat()))
+        for (const view of views)
+          expect([...listings].filter((listing) => view.permits(listing))).toEqual(
+            permittedAmong(listings, view),
+          )
       },
     ),
     { numRuns: 300 },
@@ -187,6 +193,13 @@ function recounted(view: View): ReturnType<typeof described> {
     permitsAll: permitted.length === view.snapshot.size,
     mode: view.mode,
   }
+}
+
+function permittedAmong(listings: ReadonlySet<Listing>, view: View): Listing[] {
+  return [...listings].filter((listing) => {
+    const entry = view.snapshot.get(listing.name)
+    return entry?.listing === listing && view.denial(entry) === undefined
+  })
 }
 
 function labelOf(entry: Entry | undefined): string {
