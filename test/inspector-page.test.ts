@@ -155,7 +155,7 @@ describe.skipIf(!browser)('the page', () => {
     await button(/ tokens in turn \d+$/)
       .last()
       .click()
-    await shown(/^From turn 1 to turn [2-9]: \+0 tokens, \d+ in all\.$/)
+    await shown(/^From turn 1 to turn [2-9]: \+[1-9]\d* tokens, [\d,]+ in all\.$/)
     await main().locator('.compare li', { hasText: '+ weather · get_rain' }).waitFor()
     await go('clients')
     await shown('an editor')

@@ -1,10 +1,15 @@
-import { type SessionStep, shownText } from './record/session-log.ts'
+import { type SessionStep, type SessionTurn, shownText } from './record/session-record.ts'
 import type { ToolBook } from './tool-book.ts'
 
 /** A surface, as far as its cost goes. */
 interface KnownSurface {
   readonly fingerprint: string
   readonly tools: readonly object[]
+}
+
+interface Counted {
+  readonly steps: readonly SessionStep[]
+  readonly turns: readonly SessionTurn[]
 }
 
 /** What a surface shows. */
@@ -42,29 +47,49 @@ export class TurnTokens {
     return cost
   }
 
-  /** The steps of a session, with exact tokens where they can be had. */
-  async exactly(steps: readonly SessionStep[]): Promise<readonly SessionStep[]> {
+  /** A session with exact tokens where they can be had. */
+  async exactly<Session extends Counted>(session: Session): Promise<Session> {
     const rows = await this.#book.rows()
     const byName = new Map(rows.map(({ name, tokens }) => [name, tokens]))
-    return Promise.all(
-      steps.map((step) => (step.kind === 'surface' ? this.#withCost(step) : withTokens(step, byName))),
+    const steps = session.steps.map((step) =>
+      step.kind === 'surface' ? this.#surface(step) : withTokens(step, byName),
     )
+    const turns = session.turns.map((turn) => this.#turn(turn, byName))
+    return { ...session, steps: await Promise.all(steps), turns: await Promise.all(turns) }
   }
 
-  async #withCost(step: SessionStep): Promise<SessionStep> {
-    const { fingerprint = '' } = step
+  async #surface(step: SessionStep): Promise<SessionStep> {
+    const cost = await this.#costOf(step.fingerprint ?? '')
+    return cost ? { ...step, text: shownText(cost.tools), tokens: cost.tokens, isExact: true } : step
+  }
+
+  async #turn(turn: SessionTurn, byName: ReadonlyMap<string, number>): Promise<SessionTurn> {
+    const cost = await this.#costOf(turn.fingerprint)
+    const inAnswers = sumOf(turn.answered, byName)
+    if (!cost || inAnswers === undefined) return turn
+    return { ...turn, tokens: cost.tokens, inAnswers, isExact: true }
+  }
+
+  #costOf(fingerprint: string): Promise<SurfaceCost> | undefined {
+    const known = this.#counted.get(fingerprint)
+    if (known) return known
     const tools = this.#listed(fingerprint)
-    const known = this.#counted.get(fingerprint) ?? (tools && this.note({ fingerprint, tools }))
-    if (!known) return step
-    const cost = await known
-    return { ...step, text: shownText(cost.tools), tokens: cost.tokens, isExact: true }
+    return tools && this.note({ fingerprint, tools })
   }
 }
 
-/** With the tokens of the tools that a step names, if they are all still there. */
 function withTokens(step: SessionStep, byName: ReadonlyMap<string, number>): SessionStep {
-  const { tokens, names = [] } = step
-  if (tokens === undefined || !names.every((name) => byName.has(name))) return step
-  const exact = names.reduce((sum, name) => sum + (byName.get(name) ?? 0), 0)
-  return { ...step, tokens: exact, isExact: true }
+  const tokens = step.tokens === undefined ? undefined : sumOf(step.names ?? [], byName)
+  return tokens === undefined ? step : { ...step, tokens, isExact: true }
+}
+
+/** The tokens of these tools; undefined when one of them is gone. */
+function sumOf(names: readonly string[], byName: ReadonlyMap<string, number>): number | undefined {
+  let sum = 0
+  for (const name of names) {
+    const tokens = byName.get(name)
+    if (tokens === undefined) return undefined
+    sum += tokens
+  }
+  return sum
 }

@@ -12,5 +12,5 @@ export const sessions = reading({}, async (inspection) => {
 export const session = reading({ id: text }, async ({ history, turnTokens }, { id }) => {
   const found = history.sessions.find(id)
   if (!found) throw invalid('this session is no longer remembered; choose another')
-  return { ...found, steps: await turnTokens.exactly(found.steps) }
+  return turnTokens.exactly(found)
 })

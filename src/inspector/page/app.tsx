@@ -140,7 +140,7 @@ const STATES = {
 function LiveDot() {
   const [tone, text] = STATES[liveState.value]
   return (
-    <span class="row" role="status">
+    <span class={`row ${liveState.value}`} role="status">
       <i class={`dot ${tone}`} /> <span class="live-text">{text}</span>
     </span>
   )

@@ -104,6 +104,44 @@ describe('the turns of a client', () => {
   })
 })
 
+describe('what a turn shows', () => {
+  const turnsOf = (log: SessionLog) => log.find('s')?.turns
+  const evicted = { ...activated, type: 'evicted', names: ['b'] } as ToolcribEvent
+  const reached = { ...activated, type: 'auto-activated', names: ['c'], tokens: 30 } as ToolcribEvent
+
+  it('is its surface, and the definitions that came in answers and are still checked out', () => {
+    const log = new SessionLog()
+    const events = [
+      surfaced(1_000, 200),
+      activated,
+      surfaced(9_000, 200),
+      reached,
+      evicted,
+      surfaced(20_000, 200),
+    ]
+    for (const event of events) log.note(event, 's', tokensPerTool)
+    const shown = { fingerprint: 'of 200', tokens: 200 }
+    expect(turnsOf(log)).toEqual([
+      { turn: 1, ...shown, inAnswers: 0, names: [], answered: [] },
+      { turn: 2, ...shown, inAnswers: 120, names: ['a', 'b'], answered: ['a', 'b'] },
+      { turn: 3, ...shown, inAnswers: 60, names: ['a', 'c'], answered: ['a'] },
+    ])
+  })
+
+  it('is its surface alone where that shows what is checked out', () => {
+    const log = new SessionLog()
+    const grown = { ...surfaced(9_000, 320), tools: 4, deferredCount: 8 } as ToolcribEvent
+    for (const event of [surfaced(1_000, 200), activated, grown]) log.note(event, 's', tokensPerTool)
+    expect(turnsOf(log)?.at(-1)).toMatchObject({ tokens: 320, inAnswers: 0, answered: [] })
+  })
+
+  it('is not known of a session that began before', () => {
+    const log = new SessionLog()
+    log.note(call('call-started', 1), 's', tokensPerTool)
+    expect(turnsOf(log)).toEqual([])
+  })
+})
+
 describe('turns', () => {
   it('are counted once for a list that a client reads again at once', () => {
     const readings = [

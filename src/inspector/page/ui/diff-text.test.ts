@@ -23,6 +23,14 @@ describe('a comparison of texts', () => {
     ])
   })
 
+  it('replaces a word that only ends or begins the same', () => {
+    const change = (before: string, after: string) => diffCharacters(before, after).map(({ text }) => text)
+    expect(change('number', 'integer')).toEqual(['number', 'integer'])
+    expect(change('reader', 'ran')).toEqual(['reader', 'ran'])
+    expect(change('ab', 'ab\u200b')).toEqual(['ab', '\u200b'])
+    expect(change('a cat', 'a dog')).toEqual(['a ', 'cat', 'dog'])
+  })
+
   it('holds both texts, whatever they are', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), (before, after) => {

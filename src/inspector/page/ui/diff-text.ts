@@ -44,9 +44,7 @@ function withoutScraps(pieces: readonly Piece[]): Piece[] {
     added = ''
   }
   for (const [index, piece] of pieces.entries()) {
-    const isBetween = index > 0 && index < pieces.length - 1
-    const isScrap = piece.kind === 'same' && isBetween && [...piece.text].length < MIN_SAME
-    if (piece.kind === 'same' && !isScrap) {
+    if (piece.kind === 'same' && !isScrap(pieces, index)) {
       flush()
       result.push(piece)
       continue
@@ -56,6 +54,16 @@ function withoutScraps(pieces: readonly Piece[]): Piece[] {
   }
   flush()
   return result
+}
+
+function isScrap(pieces: readonly Piece[], index: number): boolean {
+  const { text = '' } = pieces[index] ?? {}
+  if (pieces.length === 1 || [...text].length >= MIN_SAME) return false
+  if (index > 0 && index < pieces.length - 1) return true
+  // At either end it is one where it cuts a word: numb|er, integ|er.
+  const beside = index === 0 ? pieces.slice(1, 3) : pieces.slice(-3, -1)
+  const touching = beside.map((each) => each.text.at(index === 0 ? 0 : -1) ?? '')
+  return /^\p{L}+$/u.test(text) && touching.every((letter) => /\p{L}/u.test(letter))
 }
 
 function replaced(gone: readonly string[], come: readonly string[]): Piece[] {

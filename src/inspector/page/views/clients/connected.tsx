@@ -11,10 +11,10 @@ export function Connected({ clients }: { readonly clients: Output<'clients'>['co
         <thead>
           <tr>
             <th>Client</th>
-            <th>Token</th>
-            <th>Profile</th>
-            <th>Protocol</th>
-            <th class="number">Requests</th>
+            <th class="spare">Token</th>
+            <th class="spare">Profile</th>
+            <th class="spare">Protocol</th>
+            <th class="number spare">Requests</th>
             <th class="number">Calls</th>
             <th class="number">Failed</th>
             <th>Last seen</th>
@@ -27,12 +27,12 @@ export function Connected({ clients }: { readonly clients: Output<'clients'>['co
                 <a href={linkTo('sessions', client.session)}>{client.name ?? 'unnamed'}</a>{' '}
                 <span class="small muted">{client.version}</span>
               </td>
-              <td>{client.token}</td>
-              <td>{client.profile ?? '–'}</td>
-              <td>
+              <td class="spare">{client.token}</td>
+              <td class="spare">{client.profile ?? '–'}</td>
+              <td class="spare">
                 <Badge>{client.era}</Badge> <Badge>{client.transport}</Badge>
               </td>
-              <td class="number">{whole(client.requests)}</td>
+              <td class="number spare">{whole(client.requests)}</td>
               <td class="number">{whole(client.calls)}</td>
               <td class="number">{whole(client.failedCalls)}</td>
               <td>{ago(client.lastSeenAt)}</td>

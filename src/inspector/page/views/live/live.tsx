@@ -11,6 +11,7 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { JsonTree } from '../../ui/json-tree.tsx'
 import { Empty } from '../../ui/state.tsx'
 import { VirtualList } from '../../ui/virtual-list.tsx'
+import { useApi } from '../../use-api.ts'
 import { summaryOf } from './summary.ts'
 
 /** On a narrow screen the details are on a line of their own. */
@@ -26,6 +27,8 @@ export function Live() {
   const [type, setType] = useState('')
   const [held, setHeld] = useState<readonly LiveEvent[]>()
   const [opened, setOpened] = useState<LiveEvent>()
+  const { data: sessions = [] } = useApi('sessions', {}, { after: ['session-opened'] })
+  const clients = useMemo(() => new Map(sessions.map(({ id, client }) => [id, client])), [sessions])
   const all = held ?? liveEvents.value
   const types = useMemo(() => [...new Set(all.map((event) => event.type))].sort(), [all])
   const shown = useMemo(() => {
@@ -109,7 +112,7 @@ export function Live() {
               >
                 <span class="muted">{clock(event.at)}</span>
                 <EventType event={event} />
-                <code class="muted">{event.session ?? ''}</code>
+                <span class="muted truncate">{sessionOf(event, clients)}</span>
                 <span class="truncate">{lineOf(event)}</span>
               </button>
             )}
@@ -119,6 +122,12 @@ export function Live() {
       {opened && <WholeEvent event={opened} onClose={() => setOpened(undefined)} />}
     </>
   )
+}
+
+/** The client of its session, by name where it gave one. */
+function sessionOf({ session }: LiveEvent, clients: ReadonlyMap<string, string | null>) {
+  if (session === undefined) return ''
+  return clients.get(session) ?? <code>{session}</code>
 }
 
 /** Only trouble has a colour. */

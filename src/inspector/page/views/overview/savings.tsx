@@ -86,7 +86,7 @@ function PriceChoice({ hasTour }: { readonly hasTour: boolean }) {
         />
       )}
       <span>
-        Uncached input; ~ is an estimate, turn by turn, less what searches brought in.
+        Uncached input. ~ is an estimate: all tools, turn by turn, less what the model read instead.
         {hasTour && ' What the tour played counts too.'}
       </span>
     </div>

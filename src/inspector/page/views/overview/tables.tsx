@@ -64,7 +64,7 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
                   <ClientName client={client} />
                 </td>
                 <td class="number">{about(client.saved)}</td>
-                <td class="number">{money(costOf(client.saved))}</td>
+                <td class="number">{client.saved === 0 ? '$0' : `~${money(costOf(client.saved))}`}</td>
                 <td class="number spare">{whole(client.turns)}</td>
                 <td class="number spare">{whole(client.searches)}</td>
                 <td class="number">{whole(toolCalls(client))}</td>

@@ -43,9 +43,9 @@ export function Change({
           <b class="tool-name">{title}</b>
         </span>
         <span class="row">
-          <code class="small muted" title="Approves exactly this change">
-            {digest}
-          </code>
+          <span class="small muted" title="Names exactly this change: nothing else is approved">
+            digest <code>{digest}</code>
+          </span>
           {onApprove && !isOfServer(change) && (
             <button
               type="button"

@@ -21,15 +21,13 @@ export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
       <Show of={loaded}>
         {(misses) =>
           misses.length === 0 ? (
-            <p class="muted">
-              None. A search that finds nothing appears here, with the question which tool should have come.
-            </p>
+            <p class="muted">None. Searches of your clients that find nothing appear here.</p>
           ) : (
-            <ul class="list">
+            <ul class="list" aria-label="Searches and names from your clients that matched no tool">
               {misses.map(({ text, what, times, at }) => (
                 <li key={text}>
                   <div class="row spread">
-                    <span>
+                    <span class="wrap roomy">
                       <button type="button" class="link" onClick={() => onTry(text)}>
                         {text}
                       </button>{' '}

@@ -69,16 +69,16 @@ export function ServerCard({
             <Fact value={whole(restarts)} name="restarts" />
           </div>
         )}
-        <p class="small muted wrap">
-          {runs !== null && <code>{runs}</code>}
-          {about && (
-            <>
-              {` · ${[about.name, about.version].filter(Boolean).join(' ')} · `}
-              <span class="nowrap">MCP {about.protocol}</span>
-            </>
+        <ul class="facts small muted">
+          {runs !== null && (
+            <li>
+              <code>{runs}</code>
+            </li>
           )}
-          {readySince !== undefined && ` · up since ${clock(readySince)}`}
-        </p>
+          {about && <li>{[about.name, about.version].filter(Boolean).join(' ')}</li>}
+          {about && <li>MCP {about.protocol}</li>}
+          {readySince !== undefined && <li>up since {clock(readySince)}</li>}
+        </ul>
         <div class="row foot">
           <button
             type="button"

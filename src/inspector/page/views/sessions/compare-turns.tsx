@@ -1,25 +1,31 @@
+import type { SessionTurn } from '../../../record/session-record.ts'
 import { tokensOf } from '../../format.ts'
 import { ToolName } from '../../ui/badge.tsx'
-import type { TurnSurface } from './turns-of.ts'
 
-/** What came and went between two surfaces. */
+/** All that the model read of tools in a turn. */
+export function wholeOf({ tokens, inAnswers, isExact = false }: SessionTurn) {
+  return { tokens: tokens + inAnswers, isExact }
+}
+
+/** What came and went between two turns. */
 export function CompareTurns({
   first,
   second,
 }: {
-  readonly first: TurnSurface
-  readonly second: TurnSurface
+  readonly first: SessionTurn
+  readonly second: SessionTurn
 }) {
   const come = second.names.filter((name) => !first.names.includes(name))
   const gone = first.names.filter((name) => !second.names.includes(name))
   const kept = second.names.filter((name) => first.names.includes(name))
-  const difference = second.tokens - first.tokens
-  const isExact = first.isExact && second.isExact
+  const [before, after] = [wholeOf(first), wholeOf(second)]
+  const difference = after.tokens - before.tokens
+  const isExact = before.isExact && after.isExact
   return (
     <div class="stack compare">
       <p>
         From turn {first.turn} to turn {second.turn}: {difference >= 0 ? '+' : '−'}
-        {tokensOf({ tokens: Math.abs(difference), isExact })} tokens, {tokensOf(second)} in all.
+        {tokensOf({ tokens: Math.abs(difference), isExact })} tokens, {tokensOf(after)} in all.
       </p>
       <div class="columns narrow">
         <Group title="Checked out" sign="+" names={come} />

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { SessionStep } from '../../../record/session-log.ts'
+import type { SessionStep } from '../../../record/session-record.ts'
 import { foldSteps } from './fold-steps.ts'
 
 const step = (kind: SessionStep['kind'], text: string, more: Partial<SessionStep> = {}): SessionStep => ({

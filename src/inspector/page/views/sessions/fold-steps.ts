@@ -1,4 +1,4 @@
-import type { SessionStep } from '../../../record/session-log.ts'
+import type { SessionStep } from '../../../record/session-record.ts'
 
 /** A step as a line of the timeline. */
 export interface TimelineLine {

@@ -20,7 +20,7 @@ export function SessionPage({ id }: { readonly id: string }) {
       {(session) => (
         <div class="stack">
           <Figures session={session} />
-          <Turns steps={session.steps} />
+          <Turns turns={session.turns} />
           <Card title="Step by step" aside={<span class="small muted">since {clock(session.openedAt)}</span>}>
             <Timeline steps={session.steps} />
           </Card>

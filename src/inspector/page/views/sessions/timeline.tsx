@@ -1,4 +1,4 @@
-import type { SessionStep } from '../../../record/session-log.ts'
+import type { SessionStep } from '../../../record/session-record.ts'
 import { clock, duration, plural, tokensOf, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Badge, ToolName } from '../../ui/badge.tsx'

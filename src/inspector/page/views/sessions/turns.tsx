@@ -1,22 +1,23 @@
 import { useState } from 'preact/hooks'
-import type { SessionStep } from '../../../record/session-log.ts'
+import type { SessionTurn } from '../../../record/session-record.ts'
 import { tokensOf } from '../../format.ts'
+import { Legend } from '../../ui/bars.tsx'
 import { Card } from '../../ui/card.tsx'
-import { CompareTurns } from './compare-turns.tsx'
-import { turnsOf } from './turns-of.ts'
+import { CompareTurns, wholeOf } from './compare-turns.tsx'
 
 const LABEL = 'small muted tabular'
 const HINTS = ['Choose two to compare them.', 'Choose one more.', '']
+const PARTS = [
+  { series: 0, name: 'tools shown' },
+  { series: 2, name: 'definitions in answers of searches' },
+]
 
 /** Tokens turn by turn; two turns can be compared. */
-export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
-  const turns = turnsOf(steps)
+export function Turns({ turns }: { readonly turns: readonly SessionTurn[] }) {
   const [chosen, setChosen] = useState<readonly number[]>([])
-  const most = Math.max(1, ...turns.map(({ tokens }) => tokens))
-  const isFlat =
-    turns.length > 1 &&
-    most === Math.min(...turns.map(({ tokens }) => tokens)) &&
-    turns.some(({ names }) => names.length > 0)
+  const most = Math.max(1, ...turns.map((turn) => wholeOf(turn).tokens))
+  const hasAnswers = turns.some(({ inAnswers }) => inAnswers > 0)
+  const isFlat = new Set(turns.map(({ fingerprint }) => fingerprint)).size === 1
   const toggle = (turn: number) =>
     setChosen((before) =>
       before.includes(turn) ? before.filter((each) => each !== turn) : [...before, turn].slice(-2),
@@ -28,29 +29,37 @@ export function Turns({ steps }: { readonly steps: readonly SessionStep[] }) {
   return (
     <Card title="Tokens per turn" aside={<span class="small muted">{HINTS[chosen.length]}</span>}>
       <div class="turns">
-        {turns.map(({ turn, tokens, isExact }) => (
+        {turns.map((each) => (
           <button
-            key={turn}
+            key={each.turn}
             type="button"
-            aria-pressed={chosen.includes(turn)}
-            title={`${tokensOf({ tokens, isExact })} tokens in turn ${turn}`}
-            onClick={() => toggle(turn)}
+            aria-pressed={chosen.includes(each.turn)}
+            title={`${tokensOf(wholeOf(each))} tokens in turn ${each.turn}`}
+            onClick={() => toggle(each.turn)}
           >
-            <span class={turns.length <= 12 ? LABEL : 'hidden'}>{tokensOf({ tokens, isExact })}</span>
+            <span class={turns.length <= 12 ? LABEL : 'hidden'}>{tokensOf(wholeOf(each))}</span>
             <span class="hidden">tokens in turn</span>
-            <i style={{ height: `${(100 * tokens) / most}%` }} />
-            <span class={turns.length <= 24 ? LABEL : 'hidden'}>{turn}</span>
+            <span class="turn-bar" style={{ '--share': wholeOf(each).tokens / most }}>
+              <i class="s2" style={{ flexGrow: each.inAnswers }} />
+              <i class="s0" style={{ flexGrow: each.tokens }} />
+            </span>
+            <span class={turns.length <= 24 ? LABEL : 'hidden'}>{each.turn}</span>
           </button>
         ))}
       </div>
+      {hasAnswers && (
+        <div class="below-turns">
+          <Legend entries={PARTS} />
+        </div>
+      )}
+      {hasAnswers && isFlat && (
+        <p class="small muted below-turns">
+          Every turn shows the same tools, so the prompt cache stays warm. What a search returns stays in the
+          conversation.
+        </p>
+      )}
       {turns.some(({ isExact }) => !isExact) && (
         <p class="small muted below-turns">~ is an estimate: what that turn showed is no longer known.</p>
-      )}
-      {isFlat && (
-        <p class="small muted below-turns">
-          Every turn shows the same: definitions reach the model in the answers of searches, so its cache
-          stays warm.
-        </p>
       )}
       {first && second && <CompareTurns first={first} second={second} />}
     </Card>

@@ -25,7 +25,7 @@ export function HintForm({
         <input
           id={id}
           class="field hint"
-          placeholder="such as: open a document, show me the text"
+          placeholder="such as: open a document"
           value={text}
           onInput={({ currentTarget }) => setText(currentTarget.value)}
         />

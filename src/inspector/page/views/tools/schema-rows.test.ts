@@ -14,7 +14,7 @@ describe('the rows of a schema', () => {
     const city = { type: 'object', properties: { name: { type: 'string' } } }
     const rows = schemaRows({ type: 'object', properties: { stops: { type: 'array', items: city } } })
     expect(rows.map(({ name, depth, type }) => ({ name, depth, type }))).toEqual([
-      { name: 'stops', depth: 0, type: 'list of object' },
+      { name: 'stops', depth: 0, type: 'list of objects' },
       { name: 'name', depth: 1, type: 'string' },
     ])
   })

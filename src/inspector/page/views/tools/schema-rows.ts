@@ -73,11 +73,17 @@ function typeOf(schema: Readonly<Record<string, unknown>>, root: unknown): strin
     return choices
       .map((each) => (typeof each.title === 'string' ? each.title.slice(0, 40) : typeOf(each, root)))
       .join(' or ')
-  if (type === 'array') return `list of ${typeOf(record(resolve(items, root)), root)}`
+  if (type === 'array') return `list of ${severalOf(typeOf(record(resolve(items, root)), root))}`
   if (Array.isArray(type)) return type.join(' or ')
   return typeof type === 'string' ? type : 'any'
 }
 
+/** `objects`, `strings`; what is not one word stays as it is. */
+function severalOf(type: string): string {
+  return PLAIN_TYPES.includes(type) ? `${type}s` : type
+}
+
+const PLAIN_TYPES = ['string', 'number', 'integer', 'object', 'boolean']
 const MAX_CHOICES = 6
 
 function choicesOf({ anyOf, oneOf }: Readonly<Record<string, unknown>>): readonly unknown[] {

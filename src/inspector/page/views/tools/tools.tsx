@@ -92,7 +92,7 @@ function Filtered({ tools }: { readonly tools: readonly ListedTool[] }) {
           <input
             type="search"
             class="field"
-            placeholder="Filter by name or description"
+            placeholder="Filter by any word"
             aria-label="Filter tools"
             value={text}
             onInput={({ currentTarget }) => narrow({ text: currentTarget.value })}

@@ -33,8 +33,9 @@ export function TryIt({ rest: name }: { readonly rest: string }) {
 }
 
 const SUGGESTED = 6
+const CALLABLE = ['visible', 'active', 'deferred']
 
-/** Tools that were called most, for those who have no name in mind. */
+/** Tools that were called most with success, for those who have no name in mind. */
 function Suggestions() {
   const { data: tools } = useApi('tools')
   if (tools === undefined) return <Loading />
@@ -44,7 +45,10 @@ function Suggestions() {
         <Empty title="No tools yet">They appear here as soon as a server has listed them.</Empty>
       </Card>
     )
-  const frequent = [...tools].sort((first, second) => second.called - first.called).slice(0, SUGGESTED)
+  const frequent = tools
+    .filter(({ state }) => CALLABLE.includes(state))
+    .sort((first, second) => second.called - second.failed - (first.called - first.failed))
+    .slice(0, SUGGESTED)
   return (
     <Card>
       <Empty title="Choose a tool">

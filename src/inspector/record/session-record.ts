@@ -1,0 +1,259 @@
+import type { ToolcribEvent } from 'toolcrib'
+import { addTotals, NO_TOTALS, type Totals } from './activity.ts'
+
+/** One thing that happened in a session. */
+export interface SessionStep {
+  readonly at: number
+  readonly turn: number
+  readonly kind:
+    | 'opened'
+    | 'surface'
+    | 'search'
+    | 'miss'
+    | 'activated'
+    /** Activated by a call, without a search before it. */
+    | 'reached'
+    | 'evicted'
+    | 'returned'
+    | 'call'
+    | 'trimmed'
+    | 'problem'
+  /** The query, the tool or the reason. */
+  readonly text: string
+  readonly names?: readonly string[]
+  /** An estimate, unless `isExact`. */
+  readonly tokens?: number
+  readonly isExact?: boolean
+  /** Of a surface: what it shows is the same where this is. */
+  readonly fingerprint?: string
+  readonly ok?: boolean
+  readonly durationMs?: number
+  /** For a surface: how many tools wait behind the search. */
+  readonly deferred?: number
+}
+
+/** What the model read of tools in one turn. */
+export interface SessionTurn {
+  readonly turn: number
+  /** Names what the surface shows: two of them show the same where this is the same. */
+  readonly fingerprint: string
+  /** Tokens of the surface; an estimate, unless `isExact`. */
+  readonly tokens: number
+  /** Tokens of definitions that came in the answers of searches, and are still checked out. */
+  readonly inAnswers: number
+  readonly isExact?: boolean
+  /** What is checked out. */
+  readonly names: readonly string[]
+  /** Those of them whose definitions came in answers. */
+  readonly answered: readonly string[]
+}
+
+/** One conversation, as a line of a list. */
+export interface SessionSummary {
+  /** Names the session here; unlike its own id, it opens nothing. */
+  readonly id: string
+  readonly openedAt: number
+  readonly lastAt: number
+  readonly totals: Totals
+  readonly active: readonly string[]
+}
+
+const MAX_STEPS = 600
+const MAX_TEXT = 300
+/** A surface has about this many tools that are not in the catalogue: the search, and mostly `call_tool`. */
+const META_TOOLS = 2
+/** How gateways begin the ids of their clients' sessions. */
+const CLIENT_SESSION = 'gateway:'
+/** No model takes a turn in less. */
+const SAME_TURN_MS = 1_000
+
+type Surfaced = Extract<ToolcribEvent, { readonly type: 'surfaced' }>
+/** Tools that were checked out, or given back. */
+type Moved = ToolcribEvent & { readonly names: readonly string[]; readonly tokens: number }
+
+/** How many tools a surface shows, in words. */
+export function shownText(tools: number): string {
+  return tools === 1 ? '1 tool' : `${tools} tools`
+}
+
+/** What is remembered of one session. */
+export class SessionRecord {
+  readonly steps: SessionStep[] = []
+  readonly turns: SessionTurn[] = []
+  readonly #id: string
+  readonly #openedAt: number
+  readonly #active = new Set<string>()
+  #lastAt: number
+  #totals = NO_TOTALS
+  #turn = 0
+  #callsUnderWay = 0
+  /** A list that a client has read, and that no call has followed yet. */
+  #unread: Surfaced | undefined
+  /** A surface that no call has used yet: the calls that follow belong to its turn. */
+  #isFresh = false
+  #surface = { tools: 0, tokens: 0, deferred: 0, fingerprint: '', at: 0 }
+  /** How many tools the last surface deferred while nothing was checked out. */
+  #deferredAtRest = 0
+  /** Tools whose definitions came in the answers of searches, with their tokens. */
+  readonly #answered = new Map<string, number>()
+
+  constructor(id: string, at: number) {
+    this.#id = id
+    this.#openedAt = at
+    this.#lastAt = at
+  }
+
+  summary(): SessionSummary {
+    return {
+      id: this.#id,
+      openedAt: this.#openedAt,
+      lastAt: this.#lastAt,
+      totals: this.#totals,
+      active: [...this.#active],
+    }
+  }
+
+  note(event: ToolcribEvent, tokensPerTool: () => number): Partial<Totals> {
+    this.#lastAt = event.at
+    const added = this.#take(event, tokensPerTool)
+    this.#totals = addTotals(this.#totals, added)
+    return added
+  }
+
+  #take(event: ToolcribEvent, tokensPerTool: () => number): Partial<Totals> {
+    switch (event.type) {
+      case 'session-opened':
+        this.#add(event, 'opened', event.restored > 0 ? `${event.restored} tools restored` : '')
+        return {}
+      case 'surfaced': {
+        const { tokens, deferredCount: deferred, tools, fingerprint, at } = event
+        if (this.#isRepeated(fingerprint, at)) return {}
+        this.#surface = { tools, tokens, deferred, fingerprint, at }
+        if (this.#active.size === 0) this.#deferredAtRest = deferred
+        // Clients list tools when they connect, and after changes: only a call says that a model has read the list.
+        if (event.sessionId?.startsWith(CLIENT_SESSION)) {
+          this.#unread = event
+          return {}
+        }
+        this.#isFresh = true
+        return this.#beginTurn(event, tokensPerTool)
+      }
+      case 'searched':
+        this.#add(event, 'search', event.query, { names: event.names })
+        return { searches: 1 }
+      case 'missed':
+        this.#add(event, 'miss', event.text)
+        return event.what === 'search' ? { misses: 1 } : {}
+      case 'activated':
+        for (const name of event.names) this.#answered.set(name, event.tokens / event.names.length)
+        return this.#checkOut(event, 'activated')
+      case 'auto-activated':
+        return this.#checkOut(event, 'reached')
+      case 'evicted':
+        return this.#giveBack(event, 'evicted')
+      case 'deactivated':
+        return this.#giveBack(event, 'returned')
+      case 'call-started':
+        return this.#startCall(tokensPerTool)
+      case 'call-finished': {
+        this.#callsUnderWay = Math.max(0, this.#callsUnderWay - 1)
+        const { name, ok, durationMs, code } = event
+        this.#add(event, 'call', code ?? '', { names: [name], ok, durationMs })
+        return { calls: 1, errors: ok ? 0 : 1 }
+      }
+      case 'result-trimmed':
+        this.#add(event, 'trimmed', `${event.totalChars} characters cut to ${event.keptChars}`, {
+          names: [event.name],
+        })
+        return {}
+      case 'save-failed':
+      case 'load-failed':
+        this.#add(event, 'problem', event.error)
+        return {}
+      default:
+        return {}
+    }
+  }
+
+  #checkOut(event: Moved, kind: 'activated' | 'reached'): Partial<Totals> {
+    const { names, tokens } = event
+    for (const name of names) this.#active.add(name)
+    this.#add(event, kind, '', { names, tokens })
+    return {}
+  }
+
+  #giveBack(event: Moved, kind: 'evicted' | 'returned'): Partial<Totals> {
+    const { names, tokens } = event
+    for (const name of names) {
+      this.#active.delete(name)
+      this.#answered.delete(name)
+    }
+    this.#add(event, kind, '', { names, tokens })
+    return {}
+  }
+
+  /** Clients read their list several times while they connect, and no model has seen it in between. */
+  #isRepeated(fingerprint: string, at: number): boolean {
+    const before = this.#surface
+    const isUnused = this.#unread !== undefined || (this.#isFresh && at - before.at < SAME_TURN_MS)
+    return isUnused && fingerprint === before.fingerprint
+  }
+
+  /** A gateway's client lists its tools once and sends them with each turn: a call without a new list is a turn too. */
+  #startCall(tokensPerTool: () => number): Partial<Totals> {
+    const isNewTurn = this.#callsUnderWay === 0 && !this.#isFresh
+    this.#callsUnderWay++
+    this.#isFresh = false
+    if (!isNewTurn) return {}
+    const unread = this.#unread
+    this.#unread = undefined
+    return this.#beginTurn(unread, tokensPerTool)
+  }
+
+  /** Begins a turn, with a surface that is new to the model if there is one; returns what the turn costs. */
+  #beginTurn(surfaced: Surfaced | undefined, tokensPerTool: () => number): Partial<Totals> {
+    this.#turn++
+    if (surfaced) {
+      const { tokens, deferredCount: deferred, tools, fingerprint } = surfaced
+      this.#add(surfaced, 'surface', shownText(tools), {
+        tokens,
+        deferred,
+        fingerprint,
+        names: [...this.#active],
+      })
+    }
+    const { fingerprint, tokens } = this.#surface
+    const answered = this.#answeredBeside()
+    const inAnswers = Math.round(answered.reduce((sum, name) => sum + (this.#answered.get(name) ?? 0), 0))
+    // A session may have begun before anybody noted its surface.
+    if (fingerprint !== '') {
+      const names = [...this.#active]
+      this.turns.push({ turn: this.#turn, fingerprint, tokens, inAnswers, names, answered })
+      if (this.turns.length > MAX_STEPS) this.turns.shift()
+    }
+    return this.#cost(tokens + inAnswers, tokensPerTool)
+  }
+
+  /** Tools whose definitions came in answers, unless they come with the surface: then it defers that much less. */
+  #answeredBeside(): readonly string[] {
+    return this.#surface.deferred < this.#deferredAtRest ? [] : [...this.#answered.keys()]
+  }
+
+  /** What a turn shows, and how much less that is than every tool. */
+  #cost(shown: number, tokensPerTool: () => number): Partial<Totals> {
+    const { tools, deferred } = this.#surface
+    if (deferred === 0) return { turns: 1, shown }
+    const everything = (deferred + Math.max(0, tools - META_TOOLS)) * tokensPerTool()
+    return { turns: 1, shown, saved: Math.max(0, Math.round(everything - shown)) }
+  }
+
+  #add(
+    { at }: ToolcribEvent,
+    kind: SessionStep['kind'],
+    text: string,
+    more: Partial<SessionStep> = {},
+  ): void {
+    this.steps.push({ at, turn: this.#turn, kind, text: text.slice(0, MAX_TEXT), ...more })
+    if (this.steps.length > MAX_STEPS) this.steps.shift()
+  }
+}
