@@ -85,6 +85,8 @@ describe.skipIf(!browser)('the page', () => {
     await first.getByLabel('Token').fill('another-token-of-mine')
     await first.getByRole('button', { name: 'Sign in' }).click()
     await first.getByText('The gateway refused the token').waitFor()
+    await first.evaluate(axe.source)
+    expect(await violations(first, 'light')).toEqual([])
     await first.getByLabel('Token').fill(crib.token)
     await first.getByRole('button', { name: 'Sign in' }).click()
     await first.getByText('tokens saved today').waitFor()
@@ -164,7 +166,7 @@ describe.skipIf(!browser)('the page', () => {
     await shown('nowhere does not run')
     // Tokens, money, three turns, two searches, a call, no error, one session.
     await main()
-      .getByRole('row', { name: /^an editor ~[\d.,]+k? \$\d\S* 3 2 1 0 1$/ })
+      .getByRole('row', { name: /^an editor ~[\d.,]+k? ~\$\d\S* 3 2 1 0 1$/ })
       .waitFor()
   })
 
@@ -502,7 +504,7 @@ describe.skipIf(!browser)('the page', () => {
     await go('')
     const waiting = main().locator('.card', { has: page.getByRole('heading', { name: /^Waiting for you/ }) })
     await waiting.getByText('nowhere does not run').waitFor()
-    await waiting.getByRole('link', { name: /tools changed, are new or are gone/ }).click()
+    await waiting.getByRole('link', { name: /tools are new, changed or gone/ }).click()
     await main().getByRole('button', { name: 'Approve weather · get_rain' }).waitFor()
     await main().locator('.diff ins .unseen', { hasText: 'ZWSP' }).first().waitFor()
     // What the scanner says of it stands beside the button, and in the menu that something waits.
@@ -705,6 +707,7 @@ describe.skipIf(!browser)('the page', () => {
             }
       }
       await page.setViewportSize(WIDE)
+      found.push(...(await overlaps(page, '.side-foot .live-text, .side-foot button')))
     }
     expect(found).toEqual([])
   })

@@ -131,7 +131,7 @@ async function missingLock(inspection: Inspection): Promise<Decision[]> {
 function changesTitle(kinds: readonly NamedChange['kind'][]): string {
   const [kind = 'tool-changed'] = kinds
   const count = kinds.length
-  if (kinds.some((other) => other !== kind)) return `${count} tools changed, are new or are gone`
+  if (kinds.some((other) => other !== kind)) return `${count} tools are new, changed or gone`
   if (kind === 'tool-added') return count === 1 ? 'A tool is new' : `${count} tools are new`
   if (kind === 'tool-removed') return count === 1 ? 'A tool is gone' : `${count} tools are gone`
   return count === 1 ? 'A definition changed' : `${count} definitions changed`

@@ -88,7 +88,6 @@ function Side({ current }: { readonly current: string }) {
       </nav>
       <div class="side-foot">
         <LiveDot />
-        <span class="grow" />
         <button
           type="button"
           class="button quiet"

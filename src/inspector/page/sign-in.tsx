@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { refusal, refusedToken, signIn } from './signed-in.ts'
+import { problemOf, refusal, refusedToken, signIn } from './signed-in.ts'
 import { Card, Head } from './ui/card.tsx'
 import { Failed } from './ui/state.tsx'
 
@@ -25,36 +25,38 @@ export function SignIn() {
     try {
       await signIn(token.trim())
     } catch (error) {
-      setProblem((error as Error).message)
+      setProblem(problemOf(error))
     }
   }
   return (
     <>
       <Head title="Sign in">{REASONS[refusal.value ?? 'new']}</Head>
       <Card>
-        <form
-          class="row"
-          onSubmit={(event) => {
-            event.preventDefault()
-            void send()
-          }}
-        >
-          <input
-            class="field"
-            type="password"
-            aria-label="Token"
-            autocomplete="off"
-            value={token}
-            onInput={(event) => setToken(event.currentTarget.value)}
-          />
-          <button type="submit" class="button primary" disabled={token.trim() === ''}>
-            Sign in
-          </button>
-        </form>
-        {shown !== undefined && <Failed error={`The gateway refused the token: ${shown}.`} />}
-        <p class="muted small">
-          You stay signed in, in every tab, until you sign out, close the browser, or the token changes.
-        </p>
+        <div class="stack">
+          <form
+            class="row"
+            onSubmit={(event) => {
+              event.preventDefault()
+              void send()
+            }}
+          >
+            <input
+              class="field hint"
+              type="password"
+              aria-label="Token"
+              autocomplete="off"
+              value={token}
+              onInput={({ currentTarget }) => setToken(currentTarget.value)}
+            />
+            <button type="submit" class="button primary" disabled={token.trim() === ''}>
+              Sign in
+            </button>
+          </form>
+          {shown !== undefined && <Failed error={shown} />}
+          <p class="muted small">
+            You stay signed in, in every tab, until you sign out, close the browser, or the token changes.
+          </p>
+        </div>
       </Card>
     </>
   )

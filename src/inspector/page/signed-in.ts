@@ -31,9 +31,17 @@ export function startSignIn(): void {
   history.replaceState(null, '', `${location.pathname}#/`)
   // Replacing an address fires nothing by itself.
   dispatchEvent(new Event('hashchange'))
-  signingIn = signIn(decode(given)).catch((error: Error) => {
-    refusedToken.value = error.message
+  signingIn = signIn(decode(given)).catch((error: unknown) => {
+    refusedToken.value = problemOf(error)
   })
+}
+
+/** Why a token was not taken. */
+export function problemOf(error: unknown): string {
+  const isWrong = error instanceof ApiError && error.status === 401
+  return isWrong
+    ? 'The gateway refused the token. Check that it is whole, and of this gateway.'
+    : String(Object(error).message)
 }
 
 /** Exchanges a token for a sign-in that all tabs share. Rejects with an `ApiError` when the gateway refuses it. */

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { sentence } from '../format.ts'
 import type { Loaded } from '../use-api.ts'
 
 /** Shows an answer once it is there; until then that it loads, or why it failed and what to do. */
@@ -27,7 +28,7 @@ export function Loading() {
 export function Failed({ error, onRetry }: { readonly error: string; readonly onRetry?: () => void }) {
   return (
     <div class="note bad row spread" role="alert">
-      <span class="wrap">{error}</span>
+      <span class="wrap">{sentence(error)}</span>
       {onRetry && (
         <button type="button" class="button" onClick={onRetry}>
           Try again

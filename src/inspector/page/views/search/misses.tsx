@@ -5,7 +5,14 @@ import { useApi } from '../../use-api.ts'
 import { downloadQueries, Judge, judged } from './judge.tsx'
 
 /** Searches that found nothing, each with the question that makes the next one better. */
-export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
+export function Misses({
+  without,
+  onTry,
+}: {
+  /** What is asked about above. */
+  readonly without: string
+  readonly onTry: (text: string) => void
+}) {
   const loaded = useApi('misses', {}, { after: ['missed'] })
   return (
     <Card
@@ -19,9 +26,13 @@ export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
       }
     >
       <Show of={loaded}>
-        {(misses) =>
-          misses.length === 0 ? (
-            <p class="muted">None. Searches of your clients that find nothing appear here.</p>
+        {(all) => {
+          const misses = all.filter(({ text }) => text !== without)
+          return misses.length === 0 ? (
+            <p class="muted">
+              {all.length === 0 ? 'None.' : 'No others.'} Searches of your clients that find nothing appear
+              here.
+            </p>
           ) : (
             <ul class="list" aria-label="Searches and names from your clients that matched no tool">
               {misses.map(({ text, what, times, at }) => (
@@ -43,7 +54,7 @@ export function Misses({ onTry }: { readonly onTry: (text: string) => void }) {
               ))}
             </ul>
           )
-        }
+        }}
       </Show>
     </Card>
   )

@@ -40,7 +40,7 @@ export function Search({ rest }: { readonly rest: string }) {
           onInput={({ currentTarget }) => setTyped(currentTarget.value)}
         />
         {query === '' ? <Examples onTry={search} /> : <Answer query={query} />}
-        <Misses onTry={search} />
+        <Misses without={query} onTry={search} />
       </div>
     </>
   )

@@ -3,6 +3,7 @@ import { about, clock, whole } from '../../format.ts'
 import { Card } from '../../ui/card.tsx'
 import { Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
+import { wholeOf } from './compare-turns.tsx'
 import { Timeline } from './timeline.tsx'
 import { Turns } from './turns.tsx'
 
@@ -30,10 +31,10 @@ export function SessionPage({ id }: { readonly id: string }) {
   )
 }
 
-function Figures({ session: { totals, active } }: { readonly session: SessionData }) {
+function Figures({ session: { totals, active, turns } }: { readonly session: SessionData }) {
   const figures = [
     [whole(totals.turns), 'turns'],
-    [about(totals.shown), 'tokens shown'],
+    [shownIn(turns, totals), 'tokens shown'],
     [about(totals.saved), 'tokens saved'],
     [whole(active.length), 'tools checked out'],
     [whole(totals.errors), 'failed calls'],
@@ -54,4 +55,11 @@ function Figures({ session: { totals, active } }: { readonly session: SessionDat
       </div>
     </Card>
   )
+}
+
+/** All that was shown in a session: exactly, while every turn of it is known exactly. */
+function shownIn(turns: SessionData['turns'], totals: SessionData['totals']): string {
+  const isExact = turns.length === totals.turns && turns.every((turn) => turn.isExact)
+  if (!isExact) return about(totals.shown)
+  return whole(turns.reduce((sum, turn) => sum + wholeOf(turn).tokens, 0))
 }

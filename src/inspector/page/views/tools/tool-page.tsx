@@ -28,13 +28,15 @@ export function ToolPage({ name }: { readonly name: string }) {
             <a class="button" href={linkTo('tools')}>
               All tools
             </a>
-            <a class="button primary" href={linkTo('try', name)}>
-              Try it
-            </a>
+            {loaded.data && (
+              <a class="button primary" href={linkTo('try', name)}>
+                Try it
+              </a>
+            )}
           </>
         }
       >
-        <code class="wrap">{name}</code>
+        {loaded.data && <code class="wrap">{name}</code>}
       </Head>
       <Show of={loaded}>
         {(tool) => (
