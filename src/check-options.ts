@@ -189,7 +189,8 @@ function checkKnown(
   options: Readonly<Record<string, unknown>>,
   rules: Readonly<Record<string, ValueCheck>>,
 ): void {
-  for (const [key, check] of Object.entries(rules)) {
+  for (const key of Object.keys(rules)) {
+    const check = rules[key] as ValueCheck
     const value = options[key]
     if (value === undefined && !check.isRequired) continue
     if (!check.accepts(value)) throw invalid(describeFault(owner, path + key, value, check))

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Schedule } from 'toolcrib/mcp'
 import { type Store, type WatchedStore, watchStore } from 'toolcrib/stores'
 import { AskingServers } from './asking-servers.ts'
@@ -72,7 +73,7 @@ export class GatewayServices {
     this.limits = withDefaults(options.limits ?? {})
     this.now = options.now ?? Date.now
     this.schedule = options.schedule ?? inBackground
-    this.newId = options.newId ?? (() => crypto.randomUUID())
+    this.newId = options.newId ?? randomUUID
     const store = options.store && watched(options.store, { clock: this.now, schedule: this.schedule })
     this.store = store
     this.log = new GatewayLog(options)

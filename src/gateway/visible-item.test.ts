@@ -5,8 +5,12 @@ const HIDDEN = '\u200b'
 
 describe('visibleItem', () => {
   it('returns an item that hides nothing as it is', () => {
-    const item = { name: 'a', outputSchema: { enum: ['é'] }, list: [1, null, 'x\n'], _meta: { raw: HIDDEN } }
+    const item = { name: 'a', outputSchema: { enum: ['e'] }, list: [1, null, 'x\n'], _meta: { raw: HIDDEN } }
     expect(visibleItem(item)).toBe(item)
+    expect(visibleItem({ name: 'é', outputSchema: { enum: ['é'] } })).toEqual({
+      name: 'é',
+      outputSchema: { enum: ['é'] },
+    })
   })
 
   it('takes out what texts and names hide, and leaves what is for programs', () => {

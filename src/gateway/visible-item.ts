@@ -14,8 +14,8 @@ const MAX_DEPTH = 100
  */
 export function visibleItem(item: Json): Json {
   const { _meta, ...shown } = item
-  // Nearly all are: then nothing is copied.
-  if (hidesNothing(shown, 0)) return item
+  // Nearly all of them: then nothing is copied.
+  if (isPlain(shown)) return item
   const { outputSchema, ...texts } = shown
   const visible = withoutHiddenTexts(texts, 0)
   return {
@@ -32,13 +32,20 @@ export function hidesText(key: string): boolean {
   return withoutHidden(key) !== key
 }
 
-/** Whether a value would stay as it is: none of its texts and names hides anything, and it is not too deep. */
-function hidesNothing(value: unknown, depth: number): boolean {
-  if (typeof value === 'string') return !hidesText(value)
-  if (typeof value !== 'object' || value === null) return true
-  if (depth > MAX_DEPTH) return false
-  if (Array.isArray(value)) return value.every((each) => hidesNothing(each, depth + 1))
-  return Object.entries(value).every(([key, each]) => !hidesText(key) && hidesNothing(each, depth + 1))
+/** Whether an item surely stays as it is: all of it is printable ASCII with line breaks and tabs, and it is not too deep. */
+function isPlain(item: Json): boolean {
+  try {
+    const text = JSON.stringify(item)
+    return /^[\x20-\x7e]*$/.test(text) && !/\\[bfru]/.test(text) && !isDeep(item, 0)
+  } catch {
+    // Nested so deep that it cannot be written.
+    return false
+  }
+}
+
+function isDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth > MAX_DEPTH || Object.values(value).some((each) => isDeep(each, depth + 1))
 }
 
 function withoutHiddenTexts(value: unknown, depth: number): unknown {

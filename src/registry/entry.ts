@@ -1,10 +1,10 @@
 import { checkCapabilityRequest } from '../capability.ts'
 import { ToolcribError } from '../errors.ts'
-import { hashText, isRecord } from '../json.ts'
+import { isRecord } from '../json.ts'
 import { nameSkeletons, sourceKey, withoutHidden } from '../names.ts'
 import { copySchema } from '../schema/copy-schema.ts'
-import { estimateTokens } from '../text.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
+import { measureDefinition } from './measure-definition.ts'
 
 /** Whether a tool is deferred: never, whenever possible, or as the registry's `defer` decides. */
 export type Deferral = 'pinned' | 'deferred' | 'unset'
@@ -43,8 +43,6 @@ export class Entry {
   readonly definition: ToolDefinition
   /** Two names collide when they share one of these. */
   readonly skeletons: readonly string[]
-  #tokens: number | undefined
-  #fingerprint: string | undefined
 
   constructor(tool: Tool, options: EntryOptions) {
     checkTool(tool, options.name)
@@ -81,14 +79,12 @@ export class Entry {
 
   /** About how many tokens its definition costs a turn. */
   get tokens(): number {
-    this.#tokens ??= estimateTokens(JSON.stringify(this.definition))
-    return this.#tokens
+    return measureDefinition(this.definition).tokens
   }
 
   /** Changes exactly when what the model is shown changes. */
   get fingerprint(): string {
-    this.#fingerprint ??= hashText(JSON.stringify(this.definition))
-    return this.#fingerprint
+    return measureDefinition(this.definition).fingerprint
   }
 }
 

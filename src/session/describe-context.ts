@@ -1,9 +1,10 @@
 import { isMetaToolName } from '../meta-tools/session-meta-tools.ts'
 import { sourceKey } from '../names.ts'
+import { measureDefinition } from '../registry/measure-definition.ts'
 import type { TokenCounter } from '../text.ts'
 import type { ToolDefinition } from '../tool.ts'
 import type { Activation } from './activations.ts'
-import { definitionTokens, hiddenCount, type SurfaceParts } from './surface.ts'
+import { hiddenCount, type SurfaceParts } from './surface.ts'
 
 export interface ContextOptions {
   readonly activations: readonly Activation[]
@@ -22,7 +23,7 @@ export function describeContext(parts: SurfaceParts, options: ContextOptions): s
   const mark = countTokens ? '' : '~'
   const tokensOf = (definitions: readonly ToolDefinition[]) => {
     const counts = definitions.map(
-      (definition) => countTokens?.(JSON.stringify(definition)) ?? definitionTokens(definition),
+      (definition) => countTokens?.(JSON.stringify(definition)) ?? measureDefinition(definition).tokens,
     )
     return counts.reduce((sum, count) => sum + count, 0)
   }

@@ -1,7 +1,7 @@
 import { hashText } from '../json.ts'
 import type { Entry } from '../registry/entry.ts'
+import { measureDefinition } from '../registry/measure-definition.ts'
 import type { DeferredList, View } from '../registry/view.ts'
-import { estimateTokens } from '../text.ts'
 import type { ToolDefinition } from '../tool.ts'
 
 /**
@@ -85,16 +85,5 @@ export function hiddenCount({ strategy, view, activated }: SurfaceParts): number
 
 /** About how many tokens the tools that a surface shows cost, whether they are still registered or not. */
 export function surfaceTokens({ tools }: Pick<Surface, 'tools'>): number {
-  return tools.reduce((sum, definition) => sum + definitionTokens(definition), 0)
+  return tools.reduce((sum, definition) => sum + measureDefinition(definition).tokens, 0)
 }
-
-/** About how many tokens a definition costs, counted once: definitions do not change. */
-export function definitionTokens(definition: ToolDefinition): number {
-  const known = COUNTED.get(definition)
-  if (known !== undefined) return known
-  const tokens = estimateTokens(JSON.stringify(definition))
-  COUNTED.set(definition, tokens)
-  return tokens
-}
-
-const COUNTED = new WeakMap<ToolDefinition, number>()

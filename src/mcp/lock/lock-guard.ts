@@ -18,6 +18,8 @@ export class LockGuard {
    * `a__b` with `c`).
    */
   readonly #owners = new Map<string, { readonly server: string; readonly tool: string }>()
+  /** The registered names that each server owns. */
+  readonly #owned = new Map<string, readonly string[]>()
   /** The quarantines currently applied to the registry. */
   readonly #applied = new Map<string, string>()
   #lockfile: Lockfile | undefined
@@ -112,11 +114,16 @@ export class LockGuard {
   }
 
   #own(server: string, tools: readonly string[], skipped: ReadonlySet<string>): void {
-    for (const [name, owner] of this.#owners) if (owner.server === server) this.#owners.delete(name)
+    for (const name of this.#owned.get(server) ?? []) this.#owners.delete(name)
+    const owned: string[] = []
     for (const tool of tools) {
       const name = registeredName(server, tool)
-      if (!skipped.has(name) && !this.#owners.has(name)) this.#owners.set(name, { server, tool })
+      if (skipped.has(name) || this.#owners.has(name)) continue
+      this.#owners.set(name, { server, tool })
+      owned.push(name)
     }
+    if (owned.length > 0) this.#owned.set(server, owned)
+    else this.#owned.delete(server)
   }
 
   /** Quarantines a name exactly when the tool registered under it is quarantined. */

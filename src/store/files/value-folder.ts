@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import * as platform from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Disk } from './disk.ts'
@@ -83,7 +84,7 @@ export class ValueFolder {
   }
 
   async #create(content: Uint8Array, expiresAt: number): Promise<boolean> {
-    const draft = join(this.#drafts, crypto.randomUUID())
+    const draft = join(this.#drafts, randomUUID())
     const valueFile = newValueFile()
     await makeFolder(draft, PRIVATE_FOLDER, this.#disk)
     try {
@@ -158,12 +159,12 @@ const OCCUPIED: ReadonlySet<string | undefined> = new Set(
 )
 
 function newValueFile(): string {
-  return `value.${crypto.randomUUID()}`
+  return `value.${randomUUID()}`
 }
 
 function headName(valueFile: string, expiresAt: number): string {
   const expiry = Number.isFinite(expiresAt) ? Math.ceil(expiresAt) : 'never'
-  return `head.${crypto.randomUUID()}.${expiry}.${valueFile}`
+  return `head.${randomUUID()}.${expiry}.${valueFile}`
 }
 
 function parseHead(name: string): Head | undefined {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import * as platform from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Disk } from './disk.ts'
@@ -16,7 +17,7 @@ export async function writeWhole(
   const present = await unlessMissing(platform.lstat(path))
   const ownMode = present?.isFile() ? present.mode & 0o777 : undefined
   // Beside the file, on the same disk; its name may already be as long as a name can be.
-  const draft = join(dirname(path), `.toolcrib-${crypto.randomUUID()}.tmp`)
+  const draft = join(dirname(path), `.toolcrib-${randomUUID()}.tmp`)
   try {
     await writeNew(draft, content, { mode, ownMode })
     await platform.rename(draft, path)
