@@ -72,9 +72,6 @@ export class Entry {
       trust: options.trust,
     }
     this.listing = isSame && isSameBeside(before.listing, listing) ? before.listing : Object.freeze(listing)
-    if (!isSame) return
-    this.#tokens = before.#tokens
-    this.#fingerprint = before.#fingerprint
   }
 
   /** About how many tokens its definition costs a turn. */
