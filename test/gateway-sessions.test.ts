@@ -1,3 +1,4 @@
+import type { Gateway } from 'toolcrib/gateway'
 import { memoryStore, type Store } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
 import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
@@ -124,6 +125,31 @@ describe('a session of an older client', () => {
   })
 })
 
+/** Sends one message of an older client, by hand. */
+function post(gateway: Gateway, message: object, session?: string): Promise<Response> {
+  return gateway.fetch(
+    new Request(URL_OF_GATEWAY, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...(session === undefined ? {} : { 'mcp-session-id': session }),
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+    }),
+  )
+}
+
+async function openSession(gateway: Gateway): Promise<string> {
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'by hand', version: '1' },
+  }
+  const opened = await post(gateway, { method: 'initialize', params })
+  return opened.headers.get('mcp-session-id') ?? ''
+}
+
 it('sessions that take turns in being open lose nothing', async () => {
   const deleted: string[] = []
   const { store } = observed(memoryStore())
@@ -138,31 +164,24 @@ it('sessions that take turns in being open lose nothing', async () => {
     { modern: MODERN },
     { store: remembering, limits: { maxSessions: 2 } },
   )
-  const post = (body: object, session?: string) =>
-    gateway.fetch(
-      new Request(URL_OF_GATEWAY, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          ...(session === undefined ? {} : { 'mcp-session-id': session }),
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...body }),
-      }),
-    )
-  const initialize = {
-    protocolVersion: '2025-11-25',
-    capabilities: {},
-    clientInfo: { name: 'c', version: '1' },
-  }
   const sessions: string[] = []
-  for (let count = 0; count < 4; count++) {
-    const opened = await post({ method: 'initialize', params: initialize })
-    sessions.push(opened.headers.get('mcp-session-id') ?? '')
-  }
+  for (let count = 0; count < 4; count++) sessions.push(await openSession(gateway))
   for (const session of [...sessions, ...sessions])
-    expect((await post({ method: 'tools/list' }, session)).status).toBe(200)
+    expect((await post(gateway, { method: 'tools/list' }, session)).status).toBe(200)
   expect(deleted).toEqual([])
+})
+
+it.each([
+  ['tools/call', { name: {} }, 'tools/call needs name, a string'],
+  ['resources/read', {}, 'resources/read needs uri, a string'],
+  ['resources/subscribe', { uri: 1 }, 'resources/subscribe needs uri, a string'],
+  ['resources/unsubscribe', {}, 'resources/unsubscribe needs uri, a string'],
+  ['prompts/get', { name: ['x'] }, 'prompts/get needs name, a string'],
+  ['completion/complete', { ref: null }, 'a completion needs uri, a string'],
+])('a request %s with %j is refused with what it lacks', async (method, params, message) => {
+  const { gateway } = await openGateway({ everything: EVERYTHING })
+  const response = await post(gateway, { method, params }, await openSession(gateway))
+  expect(await response.json()).toMatchObject({ error: { code: -32_602, message } })
 })
 
 describe('the log level of an older client', () => {

@@ -242,6 +242,28 @@ describe('the gateway at a socket', () => {
     expect(await call('{"a":1,"b":2}')).toMatchObject({ result: { structuredContent: { sum: 3 } } })
   })
 
+  it('refuses ids that it could not return', async () => {
+    const session = await openSession()
+    for (const id of ['1e400', '-1e400', '{"a":1}', '[1]', 'null', 'true']) {
+      const response = await send(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`, session)
+      expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([
+        400,
+        { id: null, error: { code: -32_600 } },
+      ])
+    }
+  })
+
+  it('says that what is nested too deep was not sent', async () => {
+    const session = await openSession()
+    const nested = `${'['.repeat(4_500)}${']'.repeat(4_500)}`
+    const params = `{"name":"modern__add","arguments":{"a":1,"b":2},"zz":${nested}}`
+    const call = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":${params}}`
+    const answer = await text(await send(call, session))
+    // How deep is too deep depends on the system's stack.
+    expect(answer).toMatch(/"sum":3|is nested too deep to be sent/)
+    expect(answer).not.toContain('cannot be reached')
+  })
+
   it('cancels the call of a modern client that goes away', async () => {
     const params = {
       name: 'plain__hang',

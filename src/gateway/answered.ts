@@ -1,8 +1,6 @@
 import type { ToolResult } from 'toolcrib'
 import type { ServerError } from 'toolcrib/mcp'
-import type { Json } from './client-line.ts'
-import { RpcError } from './rpc-error.ts'
-import { isJson } from './upstream.ts'
+import { isJson, type Json, RpcError } from './json-rpc.ts'
 
 /** A server's response, and the summary of it that hooks, events and reducers of the registry see. */
 export class Answered {

@@ -1,9 +1,6 @@
 import type { Schedule } from 'toolcrib/mcp'
-import type { AskLimits, Json } from './client-line.ts'
-import { RpcError } from './rpc-error.ts'
-import { isJson } from './upstream.ts'
-
-const NOT_ANSWERED = -32_603
+import type { AskLimits } from './client-line.ts'
+import { INTERNAL_ERROR, isJson, type Json, RpcError } from './json-rpc.ts'
 
 interface Asked {
   settle(outcome: { readonly result: Json } | { readonly error: unknown }): void
@@ -38,7 +35,7 @@ export class ClientAsks {
       }
       const onAbort = () => withdraw(signal.reason)
       const stopTimer = this.#schedule(timeoutMs, () =>
-        withdraw(new RpcError(NOT_ANSWERED, 'the client did not answer in time')),
+        withdraw(new RpcError(INTERNAL_ERROR, 'the client did not answer in time')),
       )
       signal.addEventListener('abort', onAbort, { once: true })
       this.#asked.set(id, {
@@ -65,14 +62,14 @@ export class ClientAsks {
 
   close(): void {
     for (const asked of [...this.#asked.values()])
-      asked.settle({ error: new RpcError(NOT_ANSWERED, 'the client went away') })
+      asked.settle({ error: new RpcError(INTERNAL_ERROR, 'the client went away') })
   }
 }
 
 function errorOf(error: unknown): RpcError {
   const { code, message, data } = isJson(error) ? error : {}
   return new RpcError(
-    typeof code === 'number' ? code : NOT_ANSWERED,
+    typeof code === 'number' ? code : INTERNAL_ERROR,
     typeof message === 'string' ? message : 'the client did not answer',
     data,
   )

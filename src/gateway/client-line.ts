@@ -1,8 +1,6 @@
 import type { ProgressNote } from 'toolcrib'
-
-export type Json = Readonly<Record<string, unknown>>
-
-export type Era = 'modern' | 'legacy'
+import type { Json } from './json-rpc.ts'
+import type { Era } from './protocol.ts'
 
 /**
  * The way back to the client of one request, for as long as the request is under way. What a server reports, logs and

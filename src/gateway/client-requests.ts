@@ -1,12 +1,10 @@
-import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLine } from './client-line.ts'
+import { type Json, METHOD_NOT_FOUND, RpcError } from './json-rpc.ts'
 import type { ClientLoad } from './load-limits.ts'
 import type { Offers } from './offers.ts'
-import { RpcError } from './rpc-error.ts'
 import type { Tasks } from './tasks.ts'
 import type { CallScene, ToolCalls } from './tool-calls.ts'
 import type { ToolList } from './tool-list.ts'
-
-const METHOD_NOT_FOUND = -32_601
 
 /** The requests that clients of either era make, one method each. */
 export class ClientRequests {

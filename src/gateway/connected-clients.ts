@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Era, Json } from './client-line.ts'
+import { isJson, type Json } from './json-rpc.ts'
 import type { Principal } from './principal.ts'
-import { isJson } from './upstream.ts'
+import type { Era } from './protocol.ts'
 
 /** A client that uses the gateway, as an inspector shows it. */
 export interface ConnectedClient {

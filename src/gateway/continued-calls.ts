@@ -1,5 +1,5 @@
 import type { Schedule } from 'toolcrib/mcp'
-import type { Json } from './client-line.ts'
+import type { Json } from './json-rpc.ts'
 
 /** What a call came to: its result, or an error of the protocol. */
 export type CallOutcome = { readonly result: Json } | { readonly error: Json }

@@ -1,5 +1,6 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { EventStream, Exchange, HttpHeaders } from './exchange.ts'
+import { INTERNAL_ERROR } from './json-rpc.ts'
 
 /** Proxies and clients drop a connection over which nothing comes for long. */
 const KEEP_ALIVE_MS = 15_000
@@ -54,7 +55,7 @@ export function jsonOf(message: object): string {
   try {
     return JSON.stringify(message)
   } catch {
-    const error = { code: -32_603, message: 'the result is nested too deep' }
+    const error = { code: INTERNAL_ERROR, message: 'the result is nested too deep' }
     return JSON.stringify({ jsonrpc: '2.0', id: 'id' in message ? message.id : null, error })
   }
 }

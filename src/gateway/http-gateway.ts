@@ -1,15 +1,14 @@
 import type { Access } from './access.ts'
 import { type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import { INTERNAL_ERROR, isJson, PARSE_ERROR, REFUSED } from './json-rpc.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { LegacyDoor } from './legacy-door.ts'
-import { LEGACY_VERSIONS } from './legacy-session.ts'
 import { LegacySessions } from './legacy-sessions.ts'
 import { ModernDoor } from './modern-door.ts'
-import { MODERN_VERSION } from './modern-request.ts'
 import { type Principal, Refusal } from './principal.ts'
 import type { ProfileView } from './profile-view.ts'
-import { isJson, VERSION_KEY } from './upstream.ts'
+import { LEGACY_VERSIONS, MODERN_VERSION, VERSION_KEY } from './protocol.ts'
 
 const MCP_PATH = /^\/mcp(?:\/(?<profile>[A-Za-z0-9][\w.-]{0,63}))?\/?$/
 const RETRY = { 'retry-after': '1' }
@@ -38,21 +37,21 @@ interface Arrived {
 const BODY_FAULTS = {
   'too-large': {
     status: 413,
-    code: -32_000,
+    code: REFUSED,
     message: "the request is too large; send less, or raise the gateway's limit max_body_bytes",
   },
   'too-many-keys': {
     status: 413,
-    code: -32_000,
+    code: REFUSED,
     message:
       "the request has too many keys, objects, lists or list items; split it into several, or raise the gateway's limit max_body_keys",
   },
   'too-slow': {
     status: 408,
-    code: -32_000,
+    code: REFUSED,
     message: "the request took longer to arrive than the gateway's limit body_timeout_ms",
   },
-  invalid: { status: 400, code: -32_700, message: 'Parse error' },
+  invalid: { status: 400, code: PARSE_ERROR, message: 'Parse error' },
 }
 
 /** The gateway over HTTP: who may come in, and through which door. */
@@ -93,7 +92,7 @@ export class HttpGateway {
       await this.#route(exchange)
     } catch (error) {
       this.#services.warn(error instanceof Error ? error.message : 'a request failed')
-      refuseRpc(exchange, 500, { code: -32_603, message: 'Internal error' })
+      refuseRpc(exchange, 500, { code: INTERNAL_ERROR, message: 'Internal error' })
     }
   }
 
@@ -229,12 +228,12 @@ export class HttpGateway {
       return refuseRpc(
         exchange,
         503,
-        { code: -32_000, message: 'the gateway is busy', data: RETRY_HINT },
+        { code: REFUSED, message: 'the gateway is busy', data: RETRY_HINT },
         RETRY,
       )
     if (load.isFull(client.principal.id)) {
       const message = 'too many calls are under way; wait for some of them to end'
-      return refuseRpc(exchange, 429, { code: -32_000, message, data: RETRY_HINT }, RETRY)
+      return refuseRpc(exchange, 429, { code: REFUSED, message, data: RETRY_HINT }, RETRY)
     }
     this.#arriving++
     const body = await exchange.readBody({ ...limits, schedule }).finally(() => this.#arriving--)
@@ -308,7 +307,7 @@ export class HttpGateway {
 }
 
 function refuseStopping(exchange: Exchange): void {
-  refuseRpc(exchange, 503, { code: -32_000, message: 'the gateway is stopping' }, RETRY)
+  refuseRpc(exchange, 503, { code: REFUSED, message: 'the gateway is stopping' }, RETRY)
 }
 
 /** The profile that the path of a request names. */

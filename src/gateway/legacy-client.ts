@@ -1,16 +1,14 @@
 import type { Session, Surface } from 'toolcrib'
 import type { Attendee } from './audience.ts'
-import type { Json, RequestWire } from './client-line.ts'
+import type { RequestWire } from './client-line.ts'
 import type { ClientRecord } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import { INVALID_PARAMS, isJson, type Json, RpcError, textParam } from './json-rpc.ts'
 import { LegacyLine } from './legacy-line.ts'
 import { LEVELS } from './log-levels.ts'
 import type { Principal } from './principal.ts'
 import type { Activation, ProfileView } from './profile-view.ts'
-import { RpcError } from './rpc-error.ts'
-import { isJson } from './upstream.ts'
 
-const INVALID_PARAMS = -32_602
 const MAX_WATCHED = 1_000
 
 /** Who a client is, and what it sees. */
@@ -151,8 +149,8 @@ export class LegacyClient implements Attendee {
 
   async #answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
     if (method === 'logging/setLevel') return this.#setLevel(params)
-    if (method === 'resources/subscribe') return this.#watch(String(params.uri))
-    if (method === 'resources/unsubscribe') return this.#unwatch(String(params.uri))
+    if (method === 'resources/subscribe') return this.#watch(textParam(method, params, 'uri'))
+    if (method === 'resources/unsubscribe') return this.#unwatch(textParam(method, params, 'uri'))
     const { requests, audience } = this.#services
     const scene = this.#services.sessions.scene(this.view, this.#session)
     // Another replica may have added to a list that grows.

@@ -1,10 +1,10 @@
-import type { Json } from './client-line.ts'
 import { type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import { INVALID_PARAMS, INVALID_REQUEST, isJson, isRequestId, type Json, REFUSED } from './json-rpc.ts'
 import type { ClientIdentity } from './legacy-client.ts'
-import { LEGACY_VERSIONS, type LegacySession, refuseUnknown } from './legacy-session.ts'
+import { type LegacySession, refuseUnknown } from './legacy-session.ts'
 import type { LegacySessions } from './legacy-sessions.ts'
-import { isJson } from './upstream.ts'
+import { LEGACY_VERSIONS } from './protocol.ts'
 
 const MAX_BATCH = 100
 
@@ -20,9 +20,9 @@ export class LegacyDoor {
 
   async post(exchange: Exchange, client: ClientIdentity, body: unknown): Promise<void> {
     const fault = headerFault(exchange)
-    if (fault) return refuseRpc(exchange, fault.status, { code: -32_000, message: fault.message })
+    if (fault) return refuseRpc(exchange, fault.status, { code: REFUSED, message: fault.message })
     const messages = messagesOf(body)
-    if (!messages) return refuseRpc(exchange, 400, { code: -32_600, message: 'Invalid Request' })
+    if (!messages) return refuseRpc(exchange, 400, { code: INVALID_REQUEST, message: 'Invalid Request' })
     const [first] = messages
     if (first && isInitialize(first)) return this.#initialize(exchange, client, messages)
     const session = await this.#sessionOf(exchange, client)
@@ -32,7 +32,7 @@ export class LegacyDoor {
   /** Answers a GET: opens the stream of a session. */
   async get(exchange: Exchange, client: ClientIdentity): Promise<void> {
     if (!exchange.header('accept')?.includes('text/event-stream'))
-      return refuseRpc(exchange, 406, { code: -32_000, message: 'accept text/event-stream' })
+      return refuseRpc(exchange, 406, { code: REFUSED, message: 'accept text/event-stream' })
     const session = await this.#sessionOf(exchange, client)
     session?.listen(exchange)
   }
@@ -49,12 +49,16 @@ export class LegacyDoor {
   async #initialize(exchange: Exchange, client: ClientIdentity, messages: readonly Json[]): Promise<void> {
     const [{ id, params } = {}, ...others] = messages
     if (others.length > 0 || exchange.header('mcp-session-id') !== undefined)
-      return refuseRpc(exchange, 400, { id, code: -32_600, message: 'initialize opens a session by itself' })
+      return refuseRpc(exchange, 400, {
+        id,
+        code: INVALID_REQUEST,
+        message: 'initialize opens a session by itself',
+      })
     if (!isJson(params) || !isJson(params.capabilities) || typeof params.protocolVersion !== 'string')
-      return refuseRpc(exchange, 400, { id, code: -32_602, message: 'initialize lacks parameters' })
+      return refuseRpc(exchange, 400, { id, code: INVALID_PARAMS, message: 'initialize lacks parameters' })
     // The greeting is made while the disk is busy: the first one takes as long.
     const opened = await this.#sessions.begin(client, params, (session) => session.greeting(params))
-    if (!opened) return refuseRpc(exchange, 401, { id, code: -32_000, message: 'a token is needed' })
+    if (!opened) return refuseRpc(exchange, 401, { id, code: REFUSED, message: 'a token is needed' })
     const reply = this.#services.replyTo(exchange, { headers: { 'mcp-session-id': opened.id } })
     reply.finish({ jsonrpc: '2.0', id, result: opened.greeting })
   }
@@ -63,7 +67,7 @@ export class LegacyDoor {
   async #sessionOf(exchange: Exchange, client: ClientIdentity): Promise<LegacySession | undefined> {
     const id = exchange.header('mcp-session-id')
     if (id === undefined) {
-      refuseRpc(exchange, 400, { code: -32_000, message: 'Mcp-Session-Id header is required' })
+      refuseRpc(exchange, 400, { code: REFUSED, message: 'Mcp-Session-Id header is required' })
       return undefined
     }
     const session = await this.#sessions.find(id, client).catch((error) => {
@@ -73,7 +77,7 @@ export class LegacyDoor {
     // Another replica may have it open, or the store may say more in a moment.
     if (session === 'unknown') {
       const message = 'the session cannot be looked up now; try again'
-      refuseRpc(exchange, 503, { code: -32_000, message }, { 'retry-after': '1' })
+      refuseRpc(exchange, 503, { code: REFUSED, message }, { 'retry-after': '1' })
       return undefined
     }
     if (!session) {
@@ -83,7 +87,7 @@ export class LegacyDoor {
     const version = exchange.header('mcp-protocol-version')
     if (version === undefined || LEGACY_VERSIONS.includes(version)) return session
     const message = `Unsupported protocol version: ${version.slice(0, 40)}; use one of ${LEGACY_VERSIONS.join(', ')}`
-    refuseRpc(exchange, 400, { code: -32_000, message })
+    refuseRpc(exchange, 400, { code: REFUSED, message })
     return undefined
   }
 }
@@ -109,10 +113,9 @@ function messagesOf(body: unknown): readonly Json[] | undefined {
 function isMessage(message: unknown): message is Json {
   if (!isJson(message) || message.jsonrpc !== '2.0') return false
   const { id, method, params, result, error } = message
-  const isId = typeof id === 'string' || typeof id === 'number'
   if (typeof method === 'string')
-    return (id === undefined || isId) && (params === undefined || isJson(params))
-  return isId && (isJson(result) || isJson(error))
+    return (id === undefined || isRequestId(id)) && (params === undefined || isJson(params))
+  return isRequestId(id) && (isJson(result) || isJson(error))
 }
 
 function isInitialize({ method, id }: Json): boolean {

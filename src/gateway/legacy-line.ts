@@ -1,9 +1,7 @@
 import type { ProgressNote } from 'toolcrib'
-import { type ClientLine, canAnswer, type Json, type RequestWire } from './client-line.ts'
+import { type ClientLine, canAnswer, type RequestWire } from './client-line.ts'
+import { type Json, METHOD_NOT_FOUND, RpcError } from './json-rpc.ts'
 import { isLoud } from './log-levels.ts'
-import { RpcError } from './rpc-error.ts'
-
-const METHOD_NOT_FOUND = -32_601
 
 /** What the line needs to know of a client. */
 interface LineOwner {

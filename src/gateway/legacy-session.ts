@@ -1,25 +1,14 @@
 import { ClientAsks } from './client-asks.ts'
-import type { Json, RequestWire } from './client-line.ts'
+import type { RequestWire } from './client-line.ts'
 import { type EventStream, type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import { errorResponse, isJson, type Json, METHOD_NOT_FOUND, REFUSED, RpcError } from './json-rpc.ts'
 import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import { PostWire, StandingWire } from './legacy-wires.ts'
-import { methodsOf } from './methods.ts'
 import type { ProfileView } from './profile-view.ts'
+import { LEGACY_VERSIONS, methodsOf } from './protocol.ts'
 import type { Reply } from './reply.ts'
-import { errorResponse, RpcError } from './rpc-error.ts'
 import { withTraceContext } from './trace-context.ts'
-import { isJson } from './upstream.ts'
-
-const METHOD_NOT_FOUND = -32_601
-/** Revisions of the older era, the latest first. */
-export const LEGACY_VERSIONS: readonly string[] = [
-  '2025-11-25',
-  '2025-06-18',
-  '2025-03-26',
-  '2024-11-05',
-  '2024-10-07',
-]
 
 /** One session of a client of the older era, over HTTP. */
 export class LegacySession {
@@ -173,7 +162,7 @@ export class LegacySession {
     }
     this.lastUsedAt = this.#services.now()
     if (this.#events?.isOpen) {
-      refuseRpc(exchange, 409, { code: -32_000, message: 'this session has a stream already' })
+      refuseRpc(exchange, 409, { code: REFUSED, message: 'this session has a stream already' })
       return
     }
     const events = this.#services.streams.open(exchange, { 'mcp-session-id': this.id })
@@ -245,7 +234,7 @@ export function refuseUnknown(exchange: Exchange): void {
 /** Accepts messages, unless one of them could be neither passed on nor kept for that. */
 function accept(exchange: Exchange, passedOn: readonly (boolean | undefined)[]): void {
   const message = 'the replica that this is for cannot be reached; try again'
-  if (passedOn.includes(false)) refuseRpc(exchange, 503, { code: -32_000, message }, { 'retry-after': '1' })
+  if (passedOn.includes(false)) refuseRpc(exchange, 503, { code: REFUSED, message }, { 'retry-after': '1' })
   else exchange.respond(202, {})
 }
 

@@ -1,6 +1,6 @@
 import type { Access } from './access.ts'
-import type { Json } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import type { Json } from './json-rpc.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { LegacySession } from './legacy-session.ts'
 import type { RelayTarget } from './replica-duties.ts'

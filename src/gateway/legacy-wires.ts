@@ -1,12 +1,9 @@
 import type { ClientAsks } from './client-asks.ts'
-import type { AskLimits, Json, RequestWire } from './client-line.ts'
+import type { AskLimits, RequestWire } from './client-line.ts'
 import { eventOf } from './event-streams.ts'
 import type { EventStream } from './exchange.ts'
+import { INTERNAL_ERROR, isJson, type Json, RpcError } from './json-rpc.ts'
 import type { Reply } from './reply.ts'
-import { RpcError } from './rpc-error.ts'
-import { isJson } from './upstream.ts'
-
-const NOT_ANSWERED = -32_603
 
 /** Reaches the client over the reply to one of its requests. */
 export class PostWire implements RequestWire {
@@ -64,5 +61,5 @@ export class StandingWire implements RequestWire {
 }
 
 function gone(): RpcError {
-  return new RpcError(NOT_ANSWERED, 'the client cannot be reached')
+  return new RpcError(INTERNAL_ERROR, 'the client cannot be reached')
 }

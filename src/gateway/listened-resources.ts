@@ -1,7 +1,6 @@
-import type { Json } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import { isJson, type Json } from './json-rpc.ts'
 import type { ProfileView } from './profile-view.ts'
-import { isJson } from './upstream.ts'
 
 const MAX_WATCHED = 1_000
 

@@ -1,7 +1,6 @@
 import type { Limits } from './gateway-options.ts'
-import { RpcError } from './rpc-error.ts'
+import { REFUSED, RpcError } from './json-rpc.ts'
 
-const OVERLOADED = -32_000
 const RETRY_MS = 1_000
 const MINUTE_MS = 60_000
 /** Clients whose rate is remembered; those that were quiet the longest are forgotten. */
@@ -9,7 +8,7 @@ const MAX_CLIENTS = 10_000
 
 /** The error for a call that is turned away, with a hint when to try again. */
 export function overloaded(message: string, retryAfterMs = RETRY_MS): RpcError {
-  return new RpcError(OVERLOADED, message, { retryAfterMs })
+  return new RpcError(REFUSED, message, { retryAfterMs })
 }
 
 interface Usage {

@@ -6,10 +6,10 @@ import {
   type ServerContext,
   type StandardSchemaV1,
 } from '@modelcontextprotocol/server'
-import type { AskLimits, Era, Json } from './client-line.ts'
-import { methodsOf } from './methods.ts'
+import type { AskLimits } from './client-line.ts'
+import { type Json, RpcError } from './json-rpc.ts'
 import type { GatewayDescription } from './presentation.ts'
-import { RpcError } from './rpc-error.ts'
+import { type Era, methodsOf } from './protocol.ts'
 
 /** Answers one request of a client. What it returns is the result, as it is. */
 export type Handle = (method: string, params: Json, ctx: ServerContext) => Promise<Json>

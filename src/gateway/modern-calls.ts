@@ -1,16 +1,13 @@
 import type { Schedule } from 'toolcrib/mcp'
-import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLine } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS, type Json, REFUSED, RpcError } from './json-rpc.ts'
 import type { ParkedRecords } from './parked-records.ts'
 import { type ModernRequest, PendingCall } from './pending-call.ts'
 import { type ParkedElsewhere, UnreachableReplica } from './remote-calls.ts'
 import type { Replicas } from './replicas.ts'
 import type { RequestStates } from './request-states.ts'
-import { RpcError } from './rpc-error.ts'
 
-const INVALID_PARAMS = -32_602
-const OVERLOADED = -32_000
-const CALL_LOST = -32_603
 // Servers ask in the middle of a call: nobody knows what this one had done by then.
 const LOST =
   'the call ended without a result, because the gateway that held it stopped; it may have done part of its work, so check that before you call again without requestState'
@@ -118,7 +115,7 @@ export class ModernCalls {
 
   /** Answers the requests that are still under way, and cancels their work: this gateway stops without the results. */
   giveUp(): void {
-    for (const reject of this.#underWay) reject(new RpcError(CALL_LOST, STOPPING))
+    for (const reject of this.#underWay) reject(new RpcError(INTERNAL_ERROR, STOPPING))
     for (const call of this.#running) call.abandon('the gateway is stopping')
   }
 
@@ -159,7 +156,7 @@ export class ModernCalls {
     const elsewhere = content ? undefined : this.#parkedElsewhere(state)
     if (elsewhere) return { elsewhere }
     if (!content && !this.#states.isSure)
-      throw new RpcError(OVERLOADED, 'the requestState cannot be checked now; try again', {
+      throw new RpcError(REFUSED, 'the requestState cannot be checked now; try again', {
         retryAfterMs: 1_000,
       })
     if (!content) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
@@ -188,13 +185,13 @@ export class ModernCalls {
     if (error instanceof UnreachableReplica) throw error
     const isLost = await this.#records.has(id)
     void this.#records.remove(id)
-    throw isLost ? new RpcError(CALL_LOST, LOST) : error
+    throw isLost ? new RpcError(INTERNAL_ERROR, LOST) : error
   }
 
   async #park(call: PendingCall, boundTo: string): Promise<string> {
     if (this.#parked.size >= this.#limits.maxParked) {
       call.abandon('too many calls wait for an answer')
-      throw new RpcError(OVERLOADED, CROWDED)
+      throw new RpcError(REFUSED, CROWDED)
     }
     const id = this.#newId()
     const stopTimer = this.#schedule(this.#limits.askTimeoutMs, () => {

@@ -1,12 +1,12 @@
 import type { Session, Surface } from 'toolcrib'
 import type { Attendee } from './audience.ts'
-import type { Json } from './client-line.ts'
 import type { ClientFacts } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import type { Json } from './json-rpc.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { type ModernRequest, PendingCall } from './pending-call.ts'
 import type { ProfileView } from './profile-view.ts'
-import { CLIENT_INFO_KEY } from './upstream.ts'
+import { CLIENT_INFO_KEY } from './protocol.ts'
 
 /** Requests that a server may ask something about before it answers. */
 const INTERACTIVE = ['tools/call', 'prompts/get', 'resources/read']

@@ -1,18 +1,14 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
 import { type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import { errorResponse, HEADER_MISMATCH, isJson, MISSING_CAPABILITY, RpcError } from './json-rpc.ts'
 import { watchListened } from './listened-resources.ts'
 import { ModernClient } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
 import { ParamHeaders } from './param-headers.ts'
 import type { Principal } from './principal.ts'
 import type { ProfileView } from './profile-view.ts'
-import { errorResponse, RpcError } from './rpc-error.ts'
 import { withTraceContext } from './trace-context.ts'
-import { isJson } from './upstream.ts'
-
-const MISSING_CAPABILITY = -32_021
-const HEADER_MISMATCH = -32_020
 
 /**
  * Serves clients of the modern era over HTTP, for one token and profile. Requests for tools, prompts and resources are

@@ -1,20 +1,19 @@
-import type { AskLimits, Json } from './client-line.ts'
+import type { AskLimits } from './client-line.ts'
 import type { Exchange } from './exchange.ts'
+import { INTERNAL_ERROR, isJson, isRequestId, type Json, RpcError } from './json-rpc.ts'
 import { LEVELS } from './log-levels.ts'
 import type { ModernRequest } from './pending-call.ts'
-import type { Reply } from './reply.ts'
-import { RpcError } from './rpc-error.ts'
-import { TASK_METHODS } from './tasks.ts'
 import {
   CACHEABLE,
   CAPABILITIES_KEY,
   CLIENT_INFO_KEY,
-  isJson,
   LOG_LEVEL_KEY,
+  MODERN_VERSION,
+  SERVER_INFO_KEY,
+  TASK_METHODS,
   VERSION_KEY,
-} from './upstream.ts'
-
-export const MODERN_VERSION = '2026-07-28'
+} from './protocol.ts'
+import type { Reply } from './reply.ts'
 
 /** A modern request in the form that clients send: headers and body agree, and everything has its type. */
 export interface PlainRequest {
@@ -45,8 +44,7 @@ export function readPlainRequest(
 ): PlainRequest | undefined {
   if (!isJson(body) || body.jsonrpc !== '2.0' || !isJson(body.params)) return undefined
   const { id, method, params } = body
-  const isId = typeof id === 'string' || typeof id === 'number'
-  if (!isId || typeof method !== 'string' || !methods.has(method)) return undefined
+  if (!isRequestId(id) || typeof method !== 'string' || !methods.has(method)) return undefined
   const isAddressed =
     exchange.header('mcp-protocol-version') === MODERN_VERSION &&
     exchange.header('mcp-method') === method &&
@@ -109,7 +107,7 @@ export class ModernPost implements ModernRequest {
   }
 
   ask(method: string, _params: Json | undefined, _limits: AskLimits): Promise<Json> {
-    return Promise.reject(new RpcError(-32_603, `modern clients are not sent ${method}`))
+    return Promise.reject(new RpcError(INTERNAL_ERROR, `modern clients are not sent ${method}`))
   }
 
   async flushed(): Promise<void> {}
@@ -123,8 +121,6 @@ function readResponses(given: unknown): Json {
   )
   return Object.fromEntries(answers)
 }
-
-const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
 
 /** A result with what the modern revision asks of every result: its type, who answered, and how long it may be kept. */
 export function modernResult(method: string, result: Json, serverInfo: object): Json {

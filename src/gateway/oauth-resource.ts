@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 import type { GatewayOAuth } from './gateway-options.ts'
+import { isJson } from './json-rpc.ts'
 import { type Principal, Refusal } from './principal.ts'
-import { isJson } from './upstream.ts'
 
 /** Only signatures that need the issuer's private key: a shared secret could be guessed. */
 const ALGORITHMS = [

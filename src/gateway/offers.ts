@@ -1,12 +1,10 @@
-import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLine } from './client-line.ts'
 import type { NameStyle } from './gateway-options.ts'
+import { INVALID_PARAMS, isJson, type Json, RpcError, textParam } from './json-rpc.ts'
 import type { ProfileView } from './profile-view.ts'
-import { RpcError } from './rpc-error.ts'
 import type { Listed, ListKind, ListReader, ServerLists } from './server-lists.ts'
 import { prefixedName } from './tool-names.ts'
-import { isJson, type Upstream } from './upstream.ts'
-
-const INVALID_PARAMS = -32_602
+import type { Upstream } from './upstream.ts'
 
 /** Something that a server offers, by the server's own name for it. */
 export interface Offer {
@@ -38,12 +36,12 @@ export class Offers {
   }
 
   async getPrompt(params: Json, view: ProfileView, line: ClientLine): Promise<Json> {
-    const { server, key } = await this.#prompt(String(params.name), { view, line })
+    const { server, key } = await this.#prompt(textParam('prompts/get', params, 'name'), { view, line })
     return this.#upstream.send(server, { method: 'prompts/get', params: { ...params, name: key } }, line)
   }
 
   async readResource(params: Json, view: ProfileView, line: ClientLine): Promise<Json> {
-    const { server, key } = await this.resource(String(params.uri), { view, line })
+    const { server, key } = await this.resource(textParam('resources/read', params, 'uri'), { view, line })
     return this.#upstream.send(server, { method: 'resources/read', params: { ...params, uri: key } }, line)
   }
 
@@ -51,8 +49,8 @@ export class Offers {
     const ref = isJson(params.ref) ? params.ref : {}
     const isPrompt = ref.type === 'ref/prompt'
     const { server, key } = isPrompt
-      ? await this.#prompt(String(ref.name), { view, line })
-      : await this.resource(String(ref.uri), { view, line })
+      ? await this.#prompt(textParam('a completion', ref, 'name'), { view, line })
+      : await this.resource(textParam('a completion', ref, 'uri'), { view, line })
     if (!this.#lists.offering('completions', view).includes(server))
       return { completion: { values: [], hasMore: false } }
     const own = { ...ref, [isPrompt ? 'name' : 'uri']: key }

@@ -1,6 +1,5 @@
-import type { Json } from './client-line.ts'
 import type { Exchange } from './exchange.ts'
-import { isJson } from './upstream.ts'
+import { isJson, type Json } from './json-rpc.ts'
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/

@@ -1,11 +1,8 @@
 import type { ProgressNote } from 'toolcrib'
-import { type ClientLine, canAnswer, capabilityFor, type Json, type RequestWire } from './client-line.ts'
+import { type ClientLine, canAnswer, capabilityFor, type RequestWire } from './client-line.ts'
+import { INTERNAL_ERROR, isJson, type Json, MISSING_CAPABILITY, RpcError } from './json-rpc.ts'
 import { isLoud } from './log-levels.ts'
-import { RpcError } from './rpc-error.ts'
-import { CAPABILITIES_KEY, isJson, LOG_LEVEL_KEY } from './upstream.ts'
-
-const MISSING_CAPABILITY = -32_021
-const NOT_ANSWERED = -32_603
+import { CAPABILITIES_KEY, LOG_LEVEL_KEY } from './protocol.ts'
 
 /** A request of a modern client: who it is from, and what it brings back. */
 export interface ModernRequest extends RequestWire {
@@ -112,13 +109,13 @@ export class PendingCall implements ClientLine {
     for (const { key, answer, refuse } of this.#questions.splice(0)) {
       const response = responses[key]
       if (isJson(response)) answer(response)
-      else refuse(new RpcError(NOT_ANSWERED, 'the client did not answer'))
+      else refuse(new RpcError(INTERNAL_ERROR, 'the client did not answer'))
     }
   }
 
   /** Gives the call up. */
   abandon(reason: string): void {
-    for (const { refuse } of this.#questions.splice(0)) refuse(new RpcError(NOT_ANSWERED, reason))
+    for (const { refuse } of this.#questions.splice(0)) refuse(new RpcError(INTERNAL_ERROR, reason))
     this.#abort.abort(new Error(reason))
   }
 

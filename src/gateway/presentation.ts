@@ -1,12 +1,11 @@
 import type { Surface } from 'toolcrib'
 import { version } from '../../package.json'
-import type { Era, Json } from './client-line.ts'
 import type { GatewayOptions } from './gateway-options.ts'
 import { instructionsFor } from './instructions.ts'
-import { methodsOf } from './methods.ts'
+import type { Json } from './json-rpc.ts'
 import type { ProfileView } from './profile-view.ts'
+import { type Era, methodsOf, TASKS_EXTENSION } from './protocol.ts'
 import { offersTasks } from './tasks.ts'
-import { TASKS_EXTENSION } from './upstream.ts'
 
 /** How the gateway presents itself when a client connects. */
 export interface GatewayDescription {

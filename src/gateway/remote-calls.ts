@@ -1,11 +1,10 @@
 import type { Schedule } from 'toolcrib/mcp'
-import type { AskLimits, Json } from './client-line.ts'
+import type { AskLimits } from './client-line.ts'
 import { type CallOutcome, type ContinuedCall, ContinuedCalls } from './continued-calls.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS, isJson, type Json, REFUSED, RpcError } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
 import type { ReplicaLink, ReplicaVoice } from './replica-voice.ts'
 import type { RollCall } from './roll-call.ts'
-import { RpcError } from './rpc-error.ts'
-import { isJson } from './upstream.ts'
 
 /** Continues calls that are parked here. */
 export interface ParkedWork {
@@ -32,8 +31,6 @@ const REACH_MS = 20_000
 const RETRY_MS = 500
 /** Requests of other replicas that are remembered: one may arrive twice. */
 const MAX_SEEN = 1_000
-const UNREACHABLE = -32_000
-const INVALID_PARAMS = -32_602
 
 /** A request that this replica passed on, and whose outcome it waits for. */
 interface Awaited {
@@ -45,7 +42,7 @@ interface Awaited {
 /** The replica that holds a call did not say anything, though it may be there: the call goes on, and so does its state. */
 export class UnreachableReplica extends RpcError {
   constructor() {
-    super(UNREACHABLE, 'the replica that holds this call cannot be reached; try again', {
+    super(REFUSED, 'the replica that holds this call cannot be reached; try again', {
       retryAfterMs: 1_000,
     })
   }
@@ -151,7 +148,7 @@ export class RemoteCalls {
     }
     // Whoever does not answer at all has no such call, or is gone, and its calls with it.
     const watch = () => wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS }, invalidState()))
-    const gone = new RpcError(UNREACHABLE, 'the replica that ran this call is gone')
+    const gone = new RpcError(REFUSED, 'the replica that ran this call is gone')
     const { askTimeoutMs: mostMs } = this.#link
     const heard = () => wait(new Silence({ nextMs: SILENCE_MS, mostMs }, gone))
     this.#awaited.set(reply, { request, settle, heard })
@@ -214,7 +211,7 @@ function resultOf({ result, error }: { readonly result?: unknown; readonly error
   if (isJson(result)) return result
   if (error instanceof RpcError) throw error
   if (!isJson(error)) throw invalidState()
-  throw new RpcError(Number(error.code ?? UNREACHABLE), String(error.message), error.data)
+  throw new RpcError(Number(error.code ?? REFUSED), String(error.message), error.data)
 }
 
 function jsonOf({ code, message, data }: RpcError): Json {
@@ -270,7 +267,7 @@ class RemoteRequest implements ModernRequest {
   }
 
   ask(method: string, _params: Json | undefined, _limits: AskLimits): Promise<Json> {
-    return Promise.reject(new RpcError(-32_603, `modern clients are not sent ${method}`))
+    return Promise.reject(new RpcError(INTERNAL_ERROR, `modern clients are not sent ${method}`))
   }
 
   async flushed(): Promise<void> {}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Json } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import type { Json } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
 import type { ReplicaWork } from './replicas.ts'
 

@@ -1,7 +1,6 @@
 import type { Schedule } from 'toolcrib/mcp'
 import { type Announcements, type JsonValue, MAX_ANNOUNCEMENT_CHARS, type Store } from 'toolcrib/stores'
-import type { Json } from './client-line.ts'
-import { isJson } from './upstream.ts'
+import { isJson, type Json } from './json-rpc.ts'
 
 /** What a replica speaks to the others with. */
 export interface ReplicaLink {

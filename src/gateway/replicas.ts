@@ -1,11 +1,10 @@
 import type { Announcement } from 'toolcrib/stores'
 import { CatchUp } from './catch-up.ts'
-import type { Json } from './client-line.ts'
+import { isJson, type Json } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
 import { type ParkedElsewhere, type ParkedWork, RemoteCalls } from './remote-calls.ts'
 import { type ReplicaLink, ReplicaVoice } from './replica-voice.ts'
 import { type Held, RollCall } from './roll-call.ts'
-import { isJson } from './upstream.ts'
 
 /** What is said by one replica and done by another. */
 export interface ReplicaWork extends ParkedWork {

@@ -1,8 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { WatchedStore } from 'toolcrib/stores'
-import type { Json } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
-import { isJson } from './upstream.ts'
+import { isJson, type Json } from './json-rpc.ts'
 
 const KEY = 'gateway:state-key'
 const KEY_BYTES = 32

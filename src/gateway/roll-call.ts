@@ -1,6 +1,6 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { Announcements } from 'toolcrib/stores'
-import type { Json } from './client-line.ts'
+import type { Json } from './json-rpc.ts'
 import type { ReplicaVoice } from './replica-voice.ts'
 
 /** What the other replicas say about a session: one has it open, all said no, or some said nothing in time. */

@@ -1,5 +1,6 @@
 import type { ServerContext } from '@modelcontextprotocol/server'
-import type { AskLimits, Json, RequestWire } from './client-line.ts'
+import type { AskLimits, RequestWire } from './client-line.ts'
+import type { Json } from './json-rpc.ts'
 import { ANYTHING } from './mcp-server.ts'
 
 /** The wire of a request that came through the SDK's server. */

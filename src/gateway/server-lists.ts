@@ -1,8 +1,8 @@
 import type { ConnectedServers } from 'toolcrib/mcp'
-import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLine } from './client-line.ts'
+import { isJson, type Json } from './json-rpc.ts'
 import type { ProfileView } from './profile-view.ts'
 import type { Traffic } from './traffic.ts'
-import { isJson } from './upstream.ts'
 import { hidesText, visibleItem } from './visible-item.ts'
 
 /** What servers list besides tools. */

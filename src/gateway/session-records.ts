@@ -1,8 +1,7 @@
 import type { Change, Store, StoredValue, WatchedStore } from 'toolcrib/stores'
-import type { Json } from './client-line.ts'
 import type { Limits } from './gateway-options.ts'
+import { isJson, type Json } from './json-rpc.ts'
 import type { Activation } from './profile-view.ts'
-import { isJson } from './upstream.ts'
 
 /** What is needed to open a session of an older client again. */
 export interface SessionRecord {

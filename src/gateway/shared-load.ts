@@ -1,8 +1,8 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 import type { Limits } from './gateway-options.ts'
+import { isJson } from './json-rpc.ts'
 import type { ClientLoad } from './load-limits.ts'
-import { isJson } from './upstream.ts'
 
 /** How often replicas add up what their clients do. */
 const INTERVAL_MS = 2_000

@@ -1,7 +1,6 @@
 import { HINT_LIMITS, hintLine, type ToolRegistry, type ToolResult } from 'toolcrib'
-import type { Json } from './client-line.ts'
+import { isJson, type Json } from './json-rpc.ts'
 import type { CallScene } from './tool-calls.ts'
-import { isJson } from './upstream.ts'
 
 /** The fields of search results that contain names. */
 const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']

@@ -1,11 +1,13 @@
 import { ToolcribError } from 'toolcrib'
-import type { AskLimits, Era, Json, RequestWire } from './client-line.ts'
+import type { AskLimits, RequestWire } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import type { Json } from './json-rpc.ts'
 import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
 import type { RawServer } from './mcp-server.ts'
 import { ModernClient } from './modern-client.ts'
 import type { Principal } from './principal.ts'
 import type { ProfileView } from './profile-view.ts'
+import type { Era } from './protocol.ts'
 import { StdioListens } from './stdio-listens.ts'
 
 /** Who is served over stdio. */

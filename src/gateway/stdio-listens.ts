@@ -1,8 +1,7 @@
-import type { Json } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
+import { isJson, type Json } from './json-rpc.ts'
 import { watchListened } from './listened-resources.ts'
 import type { ProfileView } from './profile-view.ts'
-import { isJson } from './upstream.ts'
 
 /**
  * The resources that a modern client over stdio listens to. The SDK answers its `subscriptions/listen` and forwards

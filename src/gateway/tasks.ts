@@ -1,15 +1,11 @@
 import type { ToolResult } from 'toolcrib'
 import { Answered, summaryOf, textOf } from './answered.ts'
-import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLine } from './client-line.ts'
+import { INVALID_PARAMS, isJson, type Json, MISSING_CAPABILITY, RpcError } from './json-rpc.ts'
+import { TASKS_EXTENSION } from './protocol.ts'
 import type { RequestStates } from './request-states.ts'
-import { RpcError } from './rpc-error.ts'
 import type { CallScene } from './tool-calls.ts'
-import { isJson, TASKS_EXTENSION, type Upstream } from './upstream.ts'
-
-export const TASK_METHODS: readonly string[] = ['tasks/get', 'tasks/update', 'tasks/cancel']
-
-const MISSING_CAPABILITY = -32_021
-const INVALID_PARAMS = -32_602
+import type { Upstream } from './upstream.ts'
 
 /**
  * Tasks of modern servers. The id that a client gets names the tool, its server and the server's own id, sealed for the

@@ -1,16 +1,15 @@
 import { type ExecutedCall, type Session, ToolcribError, type ToolRegistry, type ToolResult } from 'toolcrib'
 import { ServerError } from 'toolcrib/mcp'
 import { Answered, failed, summaryOf, toCallResult } from './answered.ts'
-import type { ClientLine, Json } from './client-line.ts'
+import type { ClientLine } from './client-line.ts'
+import { INVALID_PARAMS, isJson, type Json, RpcError, textParam } from './json-rpc.ts'
 import type { ProfileView } from './profile-view.ts'
-import { RpcError } from './rpc-error.ts'
 import { isReadOnly, ShownFindings } from './shown-findings.ts'
 import type { Strangers } from './strangers.ts'
 import type { BegunCall, TaskOwner, Tasks } from './tasks.ts'
 import type { ToolNames } from './tool-names.ts'
-import { isJson, type Upstream } from './upstream.ts'
+import type { Upstream } from './upstream.ts'
 
-const INVALID_PARAMS = -32_602
 const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
 
 /** A session as a client uses it, with the names its tools are shown under. */
@@ -44,8 +43,8 @@ export class ToolCalls {
 
   /** Returns the result of `tools/call`. Throws an `RpcError` for errors of the protocol. */
   async call(params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
-    const { name, arguments: args, ...rest } = params
-    if (typeof name !== 'string') throw new RpcError(INVALID_PARAMS, 'tools/call needs the name of a tool')
+    const { arguments: args, name: _, ...rest } = params
+    const name = textParam('tools/call', params, 'name')
     const target = isDoor(name) && isJson(args) ? args.name : name
     let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
     const isStrange =

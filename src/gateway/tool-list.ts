@@ -7,7 +7,7 @@ import {
   type ToolRegistry,
 } from 'toolcrib'
 import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
-import type { Json } from './client-line.ts'
+import type { Json } from './json-rpc.ts'
 import type { Metrics } from './metrics.ts'
 import type { Strangers } from './strangers.ts'
 import type { CallScene } from './tool-calls.ts'

@@ -1,6 +1,5 @@
-import type { Json } from './client-line.ts'
 import type { Exchange } from './exchange.ts'
-import { isJson } from './upstream.ts'
+import { isJson, type Json } from './json-rpc.ts'
 
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 const MAX_CHARS = 512

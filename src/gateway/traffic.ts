@@ -1,10 +1,9 @@
 import type { ConnectedServers, ServerNotification, ServerRequest } from 'toolcrib/mcp'
 import type { AskingServers } from './asking-servers.ts'
-import { type ClientLine, canBeAsked, type Json } from './client-line.ts'
+import { type ClientLine, canBeAsked } from './client-line.ts'
+import { INTERNAL_ERROR, type Json } from './json-rpc.ts'
 import type { ServerLoad } from './load-limits.ts'
 import type { PrivateConnections } from './private-connections.ts'
-
-const REFUSED = -32_603
 
 /** One request under way at a server. */
 export interface Flight {
@@ -101,10 +100,10 @@ export class Traffic {
     if (method === 'roots/list' && sessionKey === undefined && !this.#lines.has(placeOf(server, undefined)))
       return { roots: [] }
     const line = this.#onlyClient(server, sessionKey)
-    if (!line) throw refusal(REFUSED, 'it is not known which client this is for')
+    if (!line) throw refusal(INTERNAL_ERROR, 'it is not known which client this is for')
     // Roots are asked for at any time and remembered: over a shared connection they would reach other clients' calls.
     if (sessionKey === undefined && method === 'roots/list')
-      throw refusal(REFUSED, 'roots are not shared between clients')
+      throw refusal(INTERNAL_ERROR, 'roots are not shared between clients')
     return line.ask(method, params, signal)
   }
 

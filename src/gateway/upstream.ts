@@ -1,29 +1,22 @@
 import { ToolcribError } from 'toolcrib'
 import type { ConnectedServers, RawRequest } from 'toolcrib/mcp'
-import { type ClientLine, canAnswer, type Json } from './client-line.ts'
+import { type ClientLine, canAnswer } from './client-line.ts'
+import { isJson, type Json } from './json-rpc.ts'
+import {
+  CACHEABLE,
+  CAPABILITIES_KEY,
+  CLIENT_INFO_KEY,
+  LOG_LEVEL_KEY,
+  SERVER_INFO_KEY,
+  TASKS_EXTENSION,
+  VERSION_KEY,
+} from './protocol.ts'
 import type { Traffic } from './traffic.ts'
 
-/** The extension in which a modern server answers a call with a task, which its client asks about later. */
-export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
-export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
-export const CLIENT_INFO_KEY = 'io.modelcontextprotocol/clientInfo'
-export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
-export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel'
 /** What the protocol says about one hop: it is never passed on to the next. */
 const OF_ONE_HOP = ['progressToken', VERSION_KEY, CLIENT_INFO_KEY]
 
-const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
-
 const MAX_ROUNDS = 16
-
-/** Requests whose results may be kept for a while. */
-export const CACHEABLE: readonly string[] = [
-  'tools/list',
-  'prompts/list',
-  'resources/list',
-  'resources/templates/list',
-  'resources/read',
-]
 
 /** Forwards clients' requests to servers and returns the results unchanged. */
 export class Upstream {
@@ -128,8 +121,4 @@ async function answerAll({ inputRequests, requestState }: Json, line: ClientLine
     inputResponses: Object.fromEntries(await Promise.all(answers)),
     ...(requestState === undefined ? {} : { requestState }),
   }
-}
-
-export function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,5 @@
 import { withoutHidden } from 'toolcrib'
-import type { Json } from './client-line.ts'
-import { isJson } from './upstream.ts'
+import { isJson, type Json } from './json-rpc.ts'
 
 /** Keywords of a schema whose values are compared exactly. */
 const EXACT = ['enum', 'const', 'required', 'dependentRequired', '$ref']

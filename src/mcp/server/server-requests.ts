@@ -164,6 +164,8 @@ export class ServerRequests {
     const { name } = this.#state
     const reason = isHttpFailure(cause) ? describeHttpError(cause) : describeError(cause)
     const text = () => {
+      // What is nested too deep cannot be written as JSON: it never left.
+      if (cause instanceof RangeError) return `the request to server "${name}" is nested too deep to be sent`
       if (!connection) return `server "${name}" is disconnected: ${reason}`
       if (connection.isClosed) return `server "${name}" disconnected: ${connection.closedBecause}`
       if (!isTooLate(cause)) return `server "${name}" cannot be reached: ${reason}`

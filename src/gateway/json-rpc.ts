@@ -1,0 +1,60 @@
+import { ServerError } from 'toolcrib/mcp'
+
+export type Json = Readonly<Record<string, unknown>>
+
+export const PARSE_ERROR = -32_700
+export const INVALID_REQUEST = -32_600
+export const METHOD_NOT_FOUND = -32_601
+export const INVALID_PARAMS = -32_602
+export const INTERNAL_ERROR = -32_603
+/** For whatever has no code of its own: the request did not get through, or was turned away. */
+export const REFUSED = -32_000
+/** The client lacks a capability that the request needs. */
+export const MISSING_CAPABILITY = -32_021
+/** The headers of a request and its body differ. */
+export const HEADER_MISMATCH = -32_020
+/** What older servers return for a missing resource; current revisions use `INVALID_PARAMS`. */
+const RESOURCE_NOT_FOUND = -32_002
+
+/** An error of the protocol, for the client to see. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError'
+  readonly code: number
+  readonly data: unknown
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message)
+    this.code = code
+    this.data = data
+  }
+
+  /** The error as a client gets it: a server's own as it came, anything else as an internal error. */
+  static from(error: unknown): RpcError {
+    if (error instanceof RpcError) return error
+    if (error instanceof ServerError) return new RpcError(error.code, error.message, error.data)
+    return new RpcError(INTERNAL_ERROR, error instanceof Error ? error.message : 'the request failed')
+  }
+}
+
+/** The response for a request that failed. */
+export function errorResponse(id: unknown, error: unknown): object {
+  const { code, message, data } = RpcError.from(error)
+  const known = code === RESOURCE_NOT_FOUND ? INVALID_PARAMS : code
+  return { jsonrpc: '2.0', id, error: { code: known, message, ...(data === undefined ? {} : { data }) } }
+}
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether a value can be the id of a request. JSON has numbers that no program can return: `1e400`. */
+export function isRequestId(id: unknown): id is string | number {
+  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
+}
+
+/** A text that the parameters of a request must have. Throws an `RpcError` when they do not. */
+export function textParam(method: string, params: Json, name: string): string {
+  const value = params[name]
+  if (typeof value === 'string') return value
+  throw new RpcError(INVALID_PARAMS, `${method} needs ${name}, a string`)
+}
