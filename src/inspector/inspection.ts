@@ -122,11 +122,17 @@ export class Inspection {
     await this.history.close()
   }
 
-  async #countFirstTurn(): Promise<number> {
+  /** The tools that a new client is shown. */
+  async toolsShown(): Promise<readonly object[]> {
     const shown = await this.#gateway?.toolsShown?.(MEASURING_SESSION)
-    if (shown) return this.book.tokensOf(shown)
-    const { tokens } = await this.turnTokens.note((await this.#measured()).surface())
-    return tokens
+    if (shown) return shown
+    const surface = (await this.#measured()).surface()
+    await this.turnTokens.note(surface)
+    return surface.tools
+  }
+
+  async #countFirstTurn(): Promise<number> {
+    return this.book.tokensOf(await this.toolsShown())
   }
 
   #measured(): Promise<Session> {

@@ -86,7 +86,9 @@ export const play = writing({}, async (inspection, _input, { signal }) => {
   const id = `demo:${now()}`
   history.name(id, TOUR)
   const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch' })
-  await inspection.turnTokens.note(session.surface())
+  // It stands for a client, which is shown a little more than a session has: the gateway's second door.
+  const { fingerprint } = session.surface()
+  await inspection.turnTokens.note({ fingerprint, tools: await inspection.toolsShown() })
   const converse = async () => {
     const folder = readableFolder(registry)
     let before = ''

@@ -15,10 +15,12 @@ export const safety = reading({}, async (inspection) => {
   const { changes, isLocked } = await readChanges(inspection)
   const found = await config?.found()
   const lockfile = found?.lockfile
-  const coverage = servers.status().map(({ server }) => {
+  const coverage = servers.status().map(({ server, state }) => {
     const locked = lockfile?.servers.get(server)
     return {
       server,
+      /** What it lists is remembered from before, and compared again when it starts. */
+      isAsleep: state === 'cold',
       state: locked ? 'locked' : lockfile?.exempt?.has(server) || !isLocked ? 'open' : 'missing',
       approved: locked?.tools.size ?? 0,
       listed: servers.tools(server)?.length ?? null,

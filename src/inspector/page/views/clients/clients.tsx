@@ -1,3 +1,4 @@
+import { isSignedIn } from '../../signed-in.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { Copyable } from '../../ui/copyable.tsx'
 import { Show } from '../../ui/state.tsx'
@@ -38,8 +39,13 @@ function ByHand({ command }: { readonly command: string }) {
     <Card title="By hand">
       <div class="stack">
         <p>
-          A client that reaches servers by their address takes this one, with the token as{' '}
-          <code>Authorization: Bearer …</code>
+          A client that reaches servers by their address takes this one
+          {isSignedIn.value && (
+            <>
+              , with the token as <code>Authorization: Bearer …</code>
+            </>
+          )}
+          :
         </p>
         <Copyable text={`${location.origin}/mcp`} />
         <p>One that starts its servers runs this instead; it joins this gateway:</p>

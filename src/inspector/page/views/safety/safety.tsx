@@ -60,6 +60,7 @@ export function Safety() {
                   changes={changes.filter((change) => !isOfServer(change))}
                   suspects={suspects}
                   onApprove={canApprove ? approve : undefined}
+                  asleep={coverage.filter(({ isAsleep }) => isAsleep).length}
                   note={note}
                 />
               )}
@@ -81,11 +82,14 @@ function ToolChanges({
   changes,
   suspects,
   onApprove,
+  asleep,
   note,
 }: {
   readonly changes: readonly NamedChange[]
   readonly suspects: readonly Suspect[]
   readonly onApprove: ((patterns: readonly string[]) => void) | undefined
+  /** How many servers have not been asked since the gateway started. */
+  readonly asleep: number
   readonly note: string
 }) {
   return (
@@ -107,7 +111,13 @@ function ToolChanges({
       <p class="small status" role="status">
         {note}
       </p>
-      {changes.length === 0 && <p class="muted">Every tool is as approved.</p>}
+      {changes.length === 0 && (
+        <p class="muted">
+          Every tool is as approved.
+          {asleep > 0 &&
+            ` ${plural(asleep, 'server')} ${asleep === 1 ? 'is' : 'are'} asleep, and compared with the next start.`}
+        </p>
+      )}
       <ul class="list">
         {[...changes].sort(byConcern).map((change) => (
           <Change

@@ -34,6 +34,7 @@ export function ServerCard({
   const [edit, setEdit] = useState<Partial<Input<'change-config'>>>()
   const [note, setNote] = useState('')
   const isAsleep = state === 'cold'
+  const reason = 'reason' in data ? sentence(data.reason.slice(0, 600)) : ''
   const restart = async () => {
     setNote(isAsleep ? 'Starting …' : 'Restarting …')
     const begun = performance.now()
@@ -48,14 +49,14 @@ export function ServerCard({
     <Card title={server} aside={<ServerState state={state} needs={needs} />} isWide={isShown}>
       <div class="stack">
         {state === 'failed' && needs === 'approval' && <Unapproved />}
-        {state === 'failed' && needs !== 'approval' && (
-          <div class={`note wrap ${data.needsSignIn ? 'warn' : 'bad'}`}>
-            <VisibleText text={'reason' in data ? sentence(data.reason.slice(0, 600)) : ''} />
-            {!data.needsSignIn && <Mend needs={needs} doctor={data.doctor} />}
+        {state === 'failed' && needs !== 'approval' && !data.needsSignIn && (
+          <div class="note wrap bad">
+            <VisibleText text={reason} />
+            <Mend needs={needs} doctor={data.doctor} />
           </div>
         )}
         {(data.needsSignIn || data.consent) && (
-          <SignInToServer server={server} consent={data.consent} onChanged={onChanged} />
+          <SignInToServer server={server} reason={reason} consent={data.consent} onChanged={onChanged} />
         )}
         {(state === 'ready' || tools > 0 || starts > 0) && (
           <div class="figures">

@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import type { Output } from '../../../api/routes.ts'
 import { plural } from '../../format.ts'
 import { Card, Head } from '../../ui/card.tsx'
 import { PutBack } from '../../ui/put-back.tsx'
@@ -11,6 +12,7 @@ import { ServerCard } from './server-card.tsx'
 export function Servers({ rest }: { readonly rest: string }) {
   const loaded = useApi('servers', {}, { after: ['server-state', 'server-synced', 'server-warning'] })
   const [isAdding, setAdding] = useState(false)
+  const inOrder = useOrder(rest)
   return (
     <>
       <Head
@@ -36,20 +38,15 @@ export function Servers({ rest }: { readonly rest: string }) {
               </Card>
             )}
             <div class="columns even">
-              {[...servers]
-                .sort(
-                  (first, second) =>
-                    rankOf(first, rest) - rankOf(second, rest) || second.tokens - first.tokens,
-                )
-                .map((server) => (
-                  <ServerCard
-                    key={server.server}
-                    server={server}
-                    canChange={canChange}
-                    isOpen={server.server === rest}
-                    onChanged={loaded.reload}
-                  />
-                ))}
+              {inOrder(servers).map((server) => (
+                <ServerCard
+                  key={server.server}
+                  server={server}
+                  canChange={canChange}
+                  isOpen={server.server === rest}
+                  onChanged={loaded.reload}
+                />
+              ))}
             </div>
             <PutBack
               title="Disabled"
@@ -78,11 +75,25 @@ export function Servers({ rest }: { readonly rest: string }) {
   )
 }
 
-/** The one that was asked for comes first, then those with a problem. */
-function rankOf(
-  { server, state }: { readonly server: string; readonly state: string },
-  asked: string,
-): number {
-  if (server === asked) return 0
-  return state === 'failed' ? 1 : 2
+type ServerData = Output<'servers'>['servers'][number]
+
+/**
+ * Sorts servers: the one that was asked for, then those with a problem, then the most expensive ones. Each keeps its place
+ * afterwards: a card must not move away while somebody signs in or restarts it.
+ */
+function useOrder(asked: string): (servers: readonly ServerData[]) => readonly ServerData[] {
+  const kept = useRef({ asked, places: [] as readonly string[] })
+  if (kept.current.asked !== asked) kept.current = { asked, places: [] }
+  return (servers) => {
+    const { places } = kept.current
+    const rankOf = ({ server, state }: ServerData) => (server === asked ? 0 : state === 'failed' ? 1 : 2)
+    const sorted = [...servers].sort(
+      (first, second) => rankOf(first) - rankOf(second) || second.tokens - first.tokens,
+    )
+    const added = sorted.map(({ server }) => server).filter((server) => !places.includes(server))
+    const all = [...places, ...added]
+    kept.current = { asked, places: all }
+    const placeOf = ({ server }: ServerData) => all.indexOf(server)
+    return sorted.sort((first, second) => placeOf(first) - placeOf(second))
+  }
 }

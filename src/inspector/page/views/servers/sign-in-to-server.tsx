@@ -2,14 +2,18 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Consent } from '../../../api/sign-in.ts'
 import { tell } from '../../api-client.ts'
+import { VisibleText } from '../../ui/visible-text.tsx'
 
 /** Signs in to a server in two steps: its address for consent, then the way back. */
 export function SignInToServer({
   server,
+  reason,
   consent,
   onChanged,
 }: {
   readonly server: string
+  /** Why it is not signed in to: nobody was there, or the last attempt failed. */
+  readonly reason: string
   /** A sign-in that waits for consent. */
   readonly consent: Consent | null
   readonly onChanged: () => void
@@ -35,7 +39,7 @@ export function SignInToServer({
         </Steps>
       ) : (
         <div class="row spread">
-          <span>{isAsking ? 'Asking the server where …' : 'This server wants you to sign in.'}</span>
+          <span class="wrap">{isAsking ? 'Asking the server where …' : <VisibleText text={reason} />}</span>
           <button type="button" class="button primary" disabled={isAsking} onClick={start}>
             Sign in to {server}
           </button>
