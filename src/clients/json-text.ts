@@ -9,7 +9,8 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser'
-import { checked, invalid, type TextFormat, withValue } from './text-format.ts'
+import { setOnOneLine } from './one-line-json.ts'
+import { checked, invalid, type TextFormat } from './text-format.ts'
 
 /** JSON with comments and trailing commas. */
 export const JSON_WITH_COMMENTS: TextFormat = {
@@ -18,38 +19,25 @@ export const JSON_WITH_COMMENTS: TextFormat = {
   set: (text, path, value) => {
     const [mark, rest] = /^\uFEFF/.test(text) ? [text[0], text.slice(1)] : ['', text]
     const body = rest.trim() === '' ? '{}' : rest
-    const data = minifiedData(body)
-    const end = body.slice(body.trimEnd().length)
-    const changed = data ? JSON.stringify(withValue(data, path, value)) + end : edited(body, path, value)
+    const changed = value === undefined ? removeFromJson(body, path) : setInJson(body, path, value)
     return checked(JSON_WITH_COMMENTS, { text, changed: mark + changed, path, value })
   },
 }
 
-function edited(text: string, path: readonly string[], value: unknown): string {
-  return value === undefined ? removeFromJson(text, path) : setInJson(text, path, value)
-}
-
 /** The text as people read it: what a program wrote on one line is laid out, everything else stays as it is. */
 export function laidOut(text: string): string {
-  const data = minifiedData(text)
-  return data === undefined ? text : JSON.stringify(data, null, 2)
-}
-
-/** What a program wrote on one line, without a blank; undefined for every other text. */
-function minifiedData(text: string): object | undefined {
-  if (!/^\{"[^\n]*\}\s*$/.test(text)) return undefined
+  if (text.trim().includes('\n')) return text
   try {
-    const data: object = JSON.parse(text)
-    return JSON.stringify(data) === text.trimEnd() ? data : undefined
+    return JSON.stringify(JSON.parse(text), null, 2)
   } catch {
-    return undefined
+    return text
   }
 }
 
 function setInJson(text: string, path: readonly string[], value: unknown): string {
   const eol = text.includes('\r\n') ? '\r\n' : '\n'
-  const appended = appendToJson(text, path, { value, eol })
-  if (appended !== undefined) return appended
+  const changed = setOnOneLine(text, path, value) ?? appendToJson(text, path, { value, eol })
+  if (changed !== undefined) return changed
   return applyEdits(text, modify(text, [...path], value, { formattingOptions: { ...indentOf(text), eol } }))
 }
 
@@ -124,6 +112,9 @@ function removeFromJson(text: string, path: readonly string[]): string {
   const own = commaAfter(text, property)
   // Without a comma of its own, the last property ends the one before.
   const other = own === undefined && previous ? commaAfter(text, previous) : undefined
+  const isOnItsLine = other !== undefined && text.slice(other + 1, property.offset).trim() === ''
+  if (isOnItsLine && !text.slice(other, property.offset).includes('\n'))
+    return text.slice(0, other) + text.slice(property.offset + property.length)
   const { from, to } = wholeLines(text, property.offset, (own ?? property.offset + property.length - 1) + 1)
   const rest = text.slice(0, from) + text.slice(to)
   return other === undefined ? rest : rest.slice(0, other) + rest.slice(other + 1)

@@ -62,9 +62,7 @@ describe('changing the servers of a config', () => {
       '{\n  // mine\n  "mcpServers": {\n    "a": { "command": "x" }, // first\n    "b": { "command": "y" }\n  }\n}\n'
     const file = await open('mcp.json', text)
     file.setDisabled('b', true)
-    expect(file.text).toBe(
-      text.replace('{ "command": "y" }', '{\n      "command": "y",\n      "disabled": true\n    }'),
-    )
+    expect(file.text).toBe(text.replace('{ "command": "y" }', '{ "command": "y", "disabled": true }'))
     file.setDisabled('b', false)
     file.remove('b')
     expect(file.text).toContain('// first')

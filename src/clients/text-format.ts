@@ -44,7 +44,7 @@ export function checked(
 }
 
 /** A copy of the data with a value at a path of keys; undefined removes it. */
-export function withValue(data: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+function withValue(data: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
   if (key === undefined) return value
   const record = isRecord(data) ? data : {}
   const inner = withValue(Object.hasOwn(record, key) ? record[key] : undefined, rest, value)
