@@ -8,7 +8,6 @@ import { maskSecrets } from '../secrets/mask.ts'
 import { ENTRY_NAME, type GatewayDoor } from './client-entries.ts'
 import { type ClientPlace, PLACE_RULES } from './client-files.ts'
 import { findClient, readClient } from './connectable-clients.ts'
-import { laidOut } from './json-text.ts'
 import { type DiffLine, diffLines } from './line-diff.ts'
 import { sameServer } from './plan-import.ts'
 import type { ImportedServer } from './read-servers.ts'
@@ -170,18 +169,29 @@ export async function applyDisconnect(change: ClientChange, place: ClientPlace):
   await Promise.all([rm(files.record, { force: true }), rm(files.before, { force: true })])
 }
 
-function toChange(
+async function toChange(
   change: Omit<ClientChange, 'diff' | 'isExact' | 'namesakes'> &
     Partial<Pick<ClientChange, 'isExact' | 'namesakes'>>,
-): ClientChange {
+): Promise<ClientChange> {
   const mask = (text: string) => maskSecrets(text, () => '•••')
-  const diff = diffLines(laidOut(change.before ?? ''), laidOut(change.after ?? ''))
+  const { layOut = same } = await loadFormat(change.path)
+  const texts = [change.before ?? '', change.after ?? ''] as const
+  const isLong = texts.some((text) => text.split('\n').some((line) => line.length > MAX_LINE))
+  const [before, after] = isLong ? texts.map(layOut) : texts
+  const diff = diffLines(before ?? '', after ?? '')
   return {
     isExact: false,
     namesakes: [],
     ...change,
     diff: diff.map((line) => ({ ...line, text: mask(line.text) })),
   }
+}
+
+/** Nobody sees what changed in a longer line. */
+const MAX_LINE = 100
+
+function same(text: string): string {
+  return text
 }
 
 function recordFiles(client: string, path: string, { env }: ClientPlace): { record: string; before: string } {

@@ -2,6 +2,7 @@ import {
   applyEdits,
   createScanner,
   findNodeAtLocation,
+  format,
   modify,
   type Node,
   type ParseError,
@@ -16,6 +17,7 @@ import { checked, invalid, type TextFormat } from './text-format.ts'
 export const JSON_WITH_COMMENTS: TextFormat = {
   name: 'json',
   parse: parseJson,
+  layOut: laidOut,
   set: (text, path, value) => {
     const [mark, rest] = /^\uFEFF/.test(text) ? [text[0], text.slice(1)] : ['', text]
     const body = rest.trim() === '' ? '{}' : rest
@@ -24,14 +26,9 @@ export const JSON_WITH_COMMENTS: TextFormat = {
   },
 }
 
-/** The text as people read it: what a program wrote on one line is laid out, everything else stays as it is. */
-export function laidOut(text: string): string {
-  if (text.trim().includes('\n')) return text
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
+/** The text as people read it, one property a line. Comments stay. */
+function laidOut(text: string): string {
+  return applyEdits(text, format(text, undefined, { insertSpaces: true, tabSize: 2, eol: '\n' }))
 }
 
 function setInJson(text: string, path: readonly string[], value: unknown): string {

@@ -12,6 +12,8 @@ export interface TextFormat {
    * Throws `config-invalid` when that is not possible.
    */
   set(text: string, path: readonly string[], value: unknown): string
+  /** Breaks long lines, for people who read a diff. Absent for formats that are not written on one line. */
+  layOut?(text: string): string
 }
 
 /** The format of a file, by its extension; JSON with comments for any other. Its parser is loaded with its first file. */
