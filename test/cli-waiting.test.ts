@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
@@ -38,6 +38,17 @@ describe('commands that wait', () => {
       full: figures.fullTokens,
       turn: figures.lazyTokens,
     })
+  })
+
+  it('tour without telling a person to connect programs that are connected', async () => {
+    list(...Array.from({ length: 12 }, (_, index) => ({ ...RAIN, name: `get_rain_${index}` })))
+    configure({ weather: server() })
+    mkdirSync(path('home', '.cursor'))
+    expect((await toolcrib('tour')).stdout).toContain('Next: "toolcrib connect" lets your programs use')
+    expect((await toolcrib('connect', 'cursor', '--yes')).status).toBe(0)
+    const { stdout } = await toolcrib('tour')
+    expect(stdout).toContain('Next: "toolcrib serve --open" shares the servers')
+    expect(stdout).not.toContain('toolcrib connect')
   })
 
   it('limit a call to --timeout, even while it reports progress', async () => {

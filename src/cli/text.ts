@@ -89,7 +89,8 @@ export function columns(
   )
 }
 
-function width(cell: string): number {
+/** How many characters a text takes on a terminal, without its colours. */
+export function width(cell: string): number {
   return withoutColours(cell).length
 }
 

@@ -137,9 +137,9 @@ function show(terminal: Terminal, { files, servers, tools, tokens }: Listing, is
 
 function showInFull(terminal: Terminal, { name, description, inputSchema, state, reason }: ListedTool): void {
   terminal.print(`\n ${pc.bold(name)}`)
-  if (reason !== undefined) terminal.print(` ${pc.yellow(`${state}: ${plain(reason)}`)}`)
+  if (reason !== undefined) terminal.say(` ${pc.yellow(`${state}: ${plain(reason)}`)}`)
   terminal.say(indented(pc.dim(plainLines(description))))
-  terminal.print(indented(plainLines(JSON.stringify(inputSchema, null, 2))))
+  terminal.say(indented(plainLines(JSON.stringify(inputSchema, null, 2))))
 }
 
 function indented(text: string): string {

@@ -45,6 +45,26 @@ async function shownWith(
 }
 
 describe('the welcome of a gateway', () => {
+  it('gives an address that does not fit beside its label a line of its own, unbroken', async () => {
+    const config = join(home, 'toolcrib.toml')
+    writeFileSync(config, '')
+    const env = { HOME: home }
+    const output = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    const { terminal } = fakeTerminal({ env, cwd: home, output })
+    const page = `http://127.0.0.1:7117/#token=${'x'.repeat(43)}`
+    await showWelcome(terminal, {
+      url: URL_HERE,
+      page,
+      version: '1.2.3',
+      access: { token: { token: 'x'.repeat(43), isNew: true }, issuer: undefined },
+      found: await findConfig({ path: config, cwd: home, env }),
+      isControlled: false,
+    })
+    const lines = String(output.read()).split('\n')
+    expect(lines).toContain(`  URL    ${URL_HERE}`)
+    expect(lines[lines.indexOf('  Page') + 1]).toBe(`  ${page}`)
+  })
+
   it('shows the token of a file in a terminal alone', async () => {
     const config = join(home, 'toolcrib.toml')
     writeFileSync(config, '')

@@ -7,7 +7,7 @@ import type { FoundConfig } from 'toolcrib/mcp'
 import { isLoopback } from '../access-token.ts'
 import { clientPlace } from '../client-place.ts'
 import type { Terminal } from '../terminal.ts'
-import { plural } from '../text.ts'
+import { plural, width } from '../text.ts'
 import { clientSnippets } from './client-snippets.ts'
 import type { GatewayAccess } from './gateway-access.ts'
 import { reachableHosts } from './serve-settings.ts'
@@ -34,12 +34,12 @@ export async function showWelcome(
   const count = plural(Object.keys(servers).length, 'server')
   terminal.say(`${pc.bold(`Toolcrib ${version}`)} serves ${count} of ${files.join(', ')}`)
   terminal.print()
-  terminal.print(`  URL    ${pc.cyan(url)}`)
-  terminal.print(`  Page   ${pc.cyan(isHidden ? page.replace(/#.*$/, '') : page)}`)
-  if (issuer !== undefined) terminal.print(`  Token  ${pc.dim(`of ${issuer}`)}`)
+  printPlace(terminal, 'URL', pc.cyan(url))
+  printPlace(terminal, 'Page', pc.cyan(isHidden ? page.replace(/#.*$/, '') : page))
+  if (issuer !== undefined) printPlace(terminal, 'Token', pc.dim(`of ${issuer}`))
   else if (token === undefined)
-    terminal.print(`  Token  ${pc.dim('none: any program on this machine may connect')}`)
-  else terminal.print(`  Token  ${isHidden ? pc.dim(`in ${token.file}`) : token.token}`)
+    printPlace(terminal, 'Token', pc.dim('none: any program on this machine may connect'))
+  else printPlace(terminal, 'Token', isHidden ? pc.dim(`in ${token.file}`) : token.token)
   terminal.print()
   const { command, args } = terminal.program
   const doors = {
@@ -77,6 +77,13 @@ export async function showWelcome(
   if (!isControlled) return
   for (const command of ['status', 'logs --follow', 'stop'])
     terminal.print(pc.dim(`  ${terminal.typed(`toolcrib ${command}`)}`))
+}
+
+/** What is copied must not be broken, so it has a line of its own where it does not fit beside its label. */
+function printPlace(terminal: Terminal, label: string, place: string): void {
+  const line = `  ${label.padEnd('Token'.length)}  ${place}`
+  if (width(line) <= terminal.width) terminal.print(line)
+  else terminal.print(`  ${label}\n  ${place}`)
 }
 
 function titlesOf(clients: readonly ConnectableClient[]): string {

@@ -1,5 +1,7 @@
 import pc from 'picocolors'
 import { exactTokenCounter, type Session, type ToolcribEvent } from 'toolcrib'
+import { connectableClients } from 'toolcrib/clients'
+import { clientPlace } from '../client-place.ts'
 import { orAborted, untilSignal } from '../interrupt.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, cut, figure, plain, plural } from '../text.ts'
@@ -47,10 +49,10 @@ async function openAndWalk(
   try {
     const scene = await orAborted(opening, signal)
     progress.clear()
-    return await orAborted(
-      walk(scene, { events, say, counts: new TokenCounts(terminal), width: terminal.width }),
-      signal,
-    )
+    const counts = new TokenCounts(terminal)
+    const figures = await orAborted(walk(scene, { events, say, counts, width: terminal.width }), signal)
+    say(`\n${pc.dim(`Next: ${await nextStep(terminal, scene.kind)}`)}`)
+    return figures
   } finally {
     progress.clear()
     await (await opening).close()
@@ -127,7 +129,6 @@ async function walk(scene: Scene, { events, say, counts, width }: Walk): Promise
 
   heading('What the session costs')
   for (const line of lazy.context().split('\n')) say(`   ${line}`)
-  say(`\n${pc.dim(`Next: ${NEXT[scene.kind]}`)}`)
 
   return {
     catalogue: scene.kind,
@@ -142,13 +143,15 @@ async function walk(scene: Scene, { events, say, counts, width }: Walk): Promise
   }
 }
 
-const TAKE =
-  '"toolcrib" takes the servers you use elsewhere, and lets your programs use them through one gateway.'
-
-const NEXT: Readonly<Record<Scene['kind'], string>> = {
-  own: '"toolcrib connect" lets your programs use these servers through one gateway, and "toolcrib serve" shows a page.',
-  servers: TAKE,
-  demo: TAKE,
+/** What a person has not done yet. */
+async function nextStep(terminal: Terminal, kind: Scene['kind']): Promise<string> {
+  if (kind !== 'own')
+    return '"toolcrib" takes the servers you use elsewhere, and lets your programs use them through one gateway.'
+  const clients = await connectableClients(clientPlace(terminal))
+  const own = clients.filter(({ isThere, isOfProject }) => isThere && !isOfProject)
+  const serve = '"toolcrib serve --open" shares the servers between your programs, and opens a page.'
+  if (own.length > 0 && own.every(({ isConnected }) => isConnected)) return serve
+  return `"toolcrib connect" lets your programs use these servers through one gateway. ${serve}`
 }
 
 interface FoundTool {
