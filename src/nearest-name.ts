@@ -1,4 +1,13 @@
-/** The candidate that a name was most likely meant to be; undefined when none is close. */
+/**
+ * The candidate that a name was most likely meant to be; undefined when none is close. Case and separators count for nothing.
+ *
+ * @example
+ * ```ts
+ * import { nearestName } from 'toolcrib'
+ *
+ * console.log(nearestName('filePaht', ['file_path', 'content'])) // file_path
+ * ```
+ */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   const wanted = fold(name)
   let nearest: string | undefined

@@ -2,7 +2,8 @@ import { type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, inject } from 'vitest'
 import { runCommandLine } from '../src/cli/command-line.ts'
 import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
@@ -55,6 +56,14 @@ export function useCommandLine(options: Pick<TerminalOptions, 'schedule'> = {}) 
     toolcrib: (...args: string[]) => run(args, {}),
     /** The same with additional environment variables. */
     toolcribWith: (env: Record<string, string>, ...args: string[]) => run(args, env),
+    /** Runs a command at a terminal of that width, and returns what it shows. Nobody answers its questions. */
+    toolcribAt: async (columns: number, ...args: string[]) => {
+      const screen = Object.assign(new PassThrough(), { isTTY: true, columns })
+      const place = { env: environment(), cwd: folder, output: screen, errors: screen, ...options }
+      await runCommandLine(args, fakeTerminal(place).terminal)
+      // Progress is written over.
+      return stripVTControlCharacters(String(screen.read() ?? '')).replace(/[^\n]*\r/g, '')
+    },
     /** Starts a command as a process, and returns it with a promise of its end. */
     start: (args: readonly string[], more: SpawnOptions = {}) => {
       const place = { cwd: folder, env: environment(), ...more }

@@ -14,7 +14,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const { path, environment, toolcrib, start, list, server, configure, silentServer, ...line } =
   useCommandLine()
-const { wasStarted, forgetStart } = line
+const { toolcribAt, wasStarted, forgetStart } = line
 
 describe('commands over servers', () => {
   beforeEach(() => {
@@ -54,6 +54,41 @@ describe('commands over servers', () => {
       stdout: '',
       stderr: expect.stringContaining('unknown server "nowhere"; the config has weather, files, gone'),
     })
+    expect((await toolcrib('list', 'wether')).stderr).toContain('did you mean "weather"?')
+    configure({ weather: { ...server(), disabled: true } })
+    expect(await toolcrib('list', 'weather')).toMatchObject({
+      status: 2,
+      stderr:
+        'error server "weather" is disabled; enable it with "toolcrib enable weather" (config-invalid)\n',
+    })
+  })
+
+  it('fit a terminal of 80 columns', async () => {
+    const city = { type: 'string', description: `The city, ${'or a part of it, '.repeat(12)}as on a map.` }
+    const schema = { ...RAIN.inputSchema, properties: { city } }
+    list({ ...RAIN, inputSchema: schema, description: 'Tells the weather. '.repeat(12) })
+    for (const args of [
+      ['list'],
+      ['list', '--schema', 'weather'],
+      ['search', 'rain in a city'],
+      ['stats'],
+      ['doctor'],
+      ['call', 'nosuch'],
+      ['call', 'weather.get_rain'],
+      ['connect'],
+      ['import', '--dry-run'],
+      ['disable', 'weather', '--dry-run'],
+      ['status'],
+      ['tour'],
+      ['lock'],
+      ['diff'],
+      [],
+    ]) {
+      const shown = (await toolcribAt(80, ...args)).split('\n')
+      expect(shown.length).toBeGreaterThan(1)
+      const words = (line: string) => line.trim().split(' ').length
+      expect([args, shown.filter((line) => line.length > 80 && words(line) > 1)]).toEqual([args, []])
+    }
   })
 
   it('list shows the parameters of a tool', async () => {
@@ -460,7 +495,7 @@ describe('help', () => {
       const misused = await toolcrib(command, '--no-such-flag')
       expect(misused.status).toBe(2)
       expect(misused.stderr.trim().split('\n').filter(Boolean)).toEqual([
-        "error: unknown option '--no-such-flag'",
+        "error unknown option '--no-such-flag'",
         `see "toolcrib ${command} --help"`,
       ])
     },

@@ -35,6 +35,7 @@ describe('toolcrib without a command', () => {
     const { status, stdout } = await toolcrib()
     expect(status).toBe(0)
     expect(stdout).toMatch(/"toolcrib import --user" +takes 3 new servers of 2 programs/)
+    expect(stdout).toMatch(/"toolcrib connect --all --yes" +lets 2 programs use the gateway/)
     expect(stdout).toContain('"toolcrib setup --yes"')
     expect(existsSync(config())).toBe(false)
     writeFileSync(path('home', '.cursor', 'mcp.json'), '{ "mcpServers": ')

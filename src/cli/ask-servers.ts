@@ -1,5 +1,5 @@
 import pc from 'picocolors'
-import { ToolcribError } from 'toolcrib'
+import { ToolcribError, type ToolRegistry } from 'toolcrib'
 import {
   compareWithLock,
   type Finding,
@@ -12,7 +12,7 @@ import {
 import type { ServerFlags } from './flags.ts'
 import type { Terminal } from './terminal.ts'
 import { shellWord } from './text.ts'
-import { findWithFlags, hasLockfile, longestWait, unlockedServers, withRegistry } from './with-registry.ts'
+import { findWithFlags, hasLockfile, unlockedServers, withRegistry } from './with-registry.ts'
 
 /** What the configured servers list now, and why some could not be asked. */
 export interface Observation {
@@ -32,11 +32,18 @@ export async function askServers(
   found: FoundConfig,
   mayStart: (server: string) => boolean,
 ): Promise<Observation> {
-  const options = { found, servers: mayStart, locked: false, isAlone: true }
+  const options = {
+    found,
+    servers: mayStart,
+    locked: false,
+    isAlone: true,
+    // When the others are ready, one that hangs is not worth half a minute.
+    isEnough: (registry: ToolRegistry) => registry.size > 0,
+    lingerMs: LINGER_MS,
+  }
   return withRegistry(terminal, flags, options, async (ready) => {
-    const { servers, statuses } = ready
+    const { servers, statuses, waitedMs } = ready
     const observed = await observeServers(ready, terminal)
-    const waitedMs = longestWait(found.config.servers, flags)
     const failed = statuses
       .filter(({ server }) => servers.tools(server) === undefined)
       .map((status) => ({
@@ -46,6 +53,8 @@ export async function askServers(
     return { observed, failed, findings: servers.findings() }
   })
 }
+
+const LINGER_MS = 10_000
 
 /** New servers and those whose command changed, decided from config and lockfile alone. */
 export function unapprovedServers({ config, lockfile }: FoundConfig): Map<string, LockChange> {

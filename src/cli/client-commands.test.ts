@@ -70,6 +70,7 @@ describe('connect and disconnect', () => {
       },
     })
     expect((await toolcrib(['connect', 'cursor'])).stdout).toContain('is connected already')
+    expect((await toolcrib(['connect'])).stdout).toContain('all of them use the gateway; undo with')
 
     const back = await toolcrib(['disconnect', 'cursor'])
     expect(back).toMatchObject({ status: 0, stdout: expect.stringContaining('what it was before') })
@@ -226,7 +227,7 @@ describe('add, remove, enable and disable', () => {
     expect(read('project/toolcrib.toml')).toContain('disabled = true\ncommand = "npx" # always\n')
     await toolcrib(['enable', 'files'])
     expect(read('project/toolcrib.toml')).toBe(text)
-    expect((await toolcrib(['enable', 'files'])).stdout).toBe('nothing to change\n')
+    expect((await toolcrib(['enable', 'files'])).stdout).toBe('files is enabled already\n')
     await toolcrib(['add', 'far', '--url', 'https://x.example', '--header', 'A=b'])
     await toolcrib(['remove', 'files'])
     expect(read('project/toolcrib.toml')).toBe(
@@ -239,6 +240,7 @@ describe('add, remove, enable and disable', () => {
     write('project/.mcp.json', { mcpServers: { files } })
     const unknown = await toolcrib(['disable', 'own', 'nobody'])
     expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('unknown server "nobody"') })
+    expect((await toolcrib(['disable', 'fles'])).stderr).toContain('did you mean "files"?')
     expect(read('.config/toolcrib/toolcrib.toml')).not.toContain('disabled')
     expect((await toolcrib(['disable', 'own', 'files', '--json'])).json().files).toHaveLength(2)
     expect(JSON.parse(read('project/.mcp.json')).mcpServers.files.disabled).toBe(true)

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import pc from 'picocolors'
 import { version } from '../../package.json'
 import { addCommand } from './add/command.ts'
 import { approveCommand } from './approve/command.ts'
@@ -94,6 +95,8 @@ function describeProgram(terminal: Terminal, [first = '']: readonly string[]): C
     .configureOutput({
       writeOut: (text) => terminal.output.write(terminal.hinted(text)),
       writeErr: (text) => terminal.errors.write(terminal.hinted(text)),
+      // As all other errors are written.
+      outputError: (text, write) => write(text.replace(/^error: /, `${pc.red('error')} `)),
       getOutHelpWidth: () => (terminal.output.isTTY ? terminal.width : 80),
       getErrHelpWidth: () => terminal.errors.columns || 80,
     })

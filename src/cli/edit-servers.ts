@@ -1,10 +1,10 @@
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
-import { ToolcribError } from 'toolcrib'
 import { diffLines, ServersFile } from 'toolcrib/clients'
 import { configDirectory, findConfig } from 'toolcrib/mcp'
 import { showDiff } from './show-diff.ts'
 import type { Terminal } from './terminal.ts'
+import { unknownServer } from './unknown-server.ts'
 
 /** Flags of the commands that change the servers of a config. */
 export interface EditFlags {
@@ -44,8 +44,7 @@ export async function fileWith(terminal: Terminal, name: string, flags: EditFlag
   const holder = files.find((file) => file.servers().has(name))
   if (holder) return holder
   const known = files.flatMap((file) => [...file.servers().keys()])
-  const step = known.length > 0 ? `the config has ${known.join(', ')}` : 'no server is configured'
-  throw new ToolcribError('config-invalid', `unknown server "${name}"; ${step}`)
+  throw unknownServer(name, { servers: known })
 }
 
 /** Changes servers by name, each in the file that has it; saves only when every change is possible. */
@@ -62,7 +61,20 @@ export async function editServers(
     files.set(file.path, file)
     edit(file, name)
   }
-  return finishEdit(terminal, [...files.values()], flags, { outcome: `${verb} ${names.join(', ')}`, place })
+  const listed = names.join(', ')
+  return finishEdit(terminal, [...files.values()], flags, {
+    outcome: `${verb} ${listed}`,
+    place,
+    unchanged: `${listed} ${names.length === 1 ? 'is' : 'are'} ${verb} already`,
+  })
+}
+
+/** What to say about an edit. */
+interface EditOutcome {
+  readonly outcome: string
+  readonly place: string
+  /** Said instead when nothing had to change. */
+  readonly unchanged: string
 }
 
 /** Writes the changed files, or with `--dry-run` shows what would change. */
@@ -70,18 +82,18 @@ export async function finishEdit(
   terminal: Terminal,
   files: readonly ServersFile[],
   { dryRun = false, json = false }: EditFlags,
-  { outcome, place }: { readonly outcome: string; readonly place: string },
+  { outcome, place, unchanged }: EditOutcome,
 ): Promise<number> {
   const changed = files.filter(({ before, text }) => before !== text)
   if (!dryRun) for (const file of changed) await file.save()
   const paths = changed.map(({ path }) => path)
   if (json) terminal.printJson({ files: paths, written: !dryRun && changed.length > 0 })
+  else if (changed.length === 0) terminal.say(unchanged)
   else if (dryRun)
     for (const { path, before, text } of changed) {
       terminal.say(pc.dim(path))
       showDiff(terminal, diffLines(before ?? '', text))
     }
-  else if (changed.length === 0) terminal.say('nothing to change')
   else terminal.say(`${pc.green(outcome)} ${place} ${paths.join(', ')}; check with "toolcrib doctor"`)
   return 0
 }

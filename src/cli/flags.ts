@@ -23,11 +23,11 @@ export interface RefreshFlags {
 }
 
 /** Adds the flags of every command that uses servers. */
-export function withServerFlags(command: Command): Command {
+export function withServerFlags(command: Command, { timeoutMs = 30_000 } = {}): Command {
   return command
     .option('--config <file>', 'read only this config file')
     .option('--lockfile <file>', 'use this lockfile (default: toolcrib.lock beside the config)')
-    .option('--timeout <ms>', 'time limit for each server (default: 30000)', toMilliseconds)
+    .option('--timeout <ms>', `time limit for each server (default: ${timeoutMs})`, toMilliseconds)
     .option('--json', 'print the result as JSON')
 }
 

@@ -51,7 +51,11 @@ describe('what to do about a failed server', () => {
       'check its url',
     ],
   ])('%s', (reason, fault, step) => {
-    expect(mendServer('a', reason, { command: 'npx', args: ['-y', 'a b'] })).toEqual({ fault, step })
+    expect(mendServer('a', reason, { command: 'npx', args: ['-y', 'a b'] })).toEqual({
+      fault,
+      step,
+      ...(fault.startsWith('it hangs') ? { isHanging: true } : {}),
+    })
   })
 
   it.each([

@@ -6,6 +6,8 @@ import { plain, shellWord } from './text.ts'
 export interface ServerFault {
   readonly fault: string
   readonly step: string
+  /** It was given the time to answer, and did not. */
+  readonly isHanging?: boolean
   /** Variables that the server asks for and the config does not pass on to it. */
   readonly wants?: readonly string[]
 }
@@ -20,11 +22,14 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
   if (command !== undefined)
     return { fault: said, step: `install ${basename(command)}, or correct its command` }
   const waitedMs = msWaited(said)
-  if (waitedMs !== undefined)
+  if (waitedMs !== undefined) {
+    const isHanging = waitedMs >= HANGS_AFTER_MS
     return {
-      fault: `${waitedMs < HANGS_AFTER_MS ? '' : 'it hangs: '}no answer within ${shownTime(waitedMs)}`,
+      fault: `${isHanging ? 'it hangs: ' : ''}no answer within ${shownTime(waitedMs)}`,
       step: `run it by hand to see what it waits for${byHand(config)}; if it only starts slowly, increase connect_timeout_ms`,
+      ...(isHanging ? { isHanging } : {}),
     }
+  }
   if (/requires authorization|HTTP 401/.test(said))
     return {
       fault: said,

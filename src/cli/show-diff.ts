@@ -5,8 +5,11 @@ import { cut, plainLines } from './text.ts'
 
 const COLOURS = { ' ': pc.dim, '-': pc.red, '+': pc.green, '…': pc.dim } as const
 
-/** Prints a diff, each line cut to the width of the terminal. */
+/** Prints a diff. A terminal shows each line on one line, cut to its width. */
 export function showDiff(terminal: Terminal, diff: readonly DiffLine[]): void {
-  for (const { kind, text } of diff)
-    terminal.print(COLOURS[kind](cut(`  ${kind} ${plainLines(text).replaceAll('\t', '  ')}`, terminal.width)))
+  const { output, width } = terminal
+  for (const { kind, text } of diff) {
+    const line = `  ${kind} ${plainLines(text).replaceAll('\t', '  ')}`.trimEnd()
+    terminal.print(COLOURS[kind](output.isTTY ? cut(line, width) : line))
+  }
 }

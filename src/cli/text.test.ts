@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import pc from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { withoutHidden } from '../names.ts'
-import { exact, plain, plainLines, shellWord, wrap } from './text.ts'
+import { exact, localTime, plain, plainLines, shellWord, wrap } from './text.ts'
 
 describe('prose on a terminal', () => {
   it('is wrapped between words, and goes on where its text began', () => {
@@ -67,6 +67,13 @@ describe('text of a server', () => {
     expect(exact('one\u00a0two\t ')).toBe('one\\u{a0}two\\u{9}\\u{20}')
     expect(exact(`one${' '.repeat(300)}two`)).toBe('one(300 spaces)two')
     expect(exact('one  two')).toBe('one  two')
+  })
+})
+
+describe('a time', () => {
+  it('is that of the clock on the wall', () => {
+    const noon = new Date(2026, 2, 4, 12, 5, 9)
+    expect(localTime(noon.toISOString())).toBe('2026-03-04 12:05:09')
   })
 })
 

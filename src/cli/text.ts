@@ -110,6 +110,14 @@ export function shellWord(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
+/** A time such as `2026-11-17T05:42:10.123Z`, as a clock on the wall shows it: `2026-11-17 05:42:10`. */
+export function localTime(iso: string): string {
+  const date = new Date(iso)
+  const two = (count: number) => String(count).padStart(2, '0')
+  const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('-')
+  return `${day} ${[date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(':')}`
+}
+
 export function figure(count: number): string {
   return count.toLocaleString('en-US')
 }

@@ -41,6 +41,8 @@ export interface UseOptions
 /** A registry whose servers have connected or failed. */
 export interface ReadyRegistry extends OpenedRegistry {
   readonly statuses: readonly ServerStatus[]
+  /** How long servers have had to connect. */
+  readonly waitedMs: number
   readonly events: readonly McpEvent[]
   /** Aborted when the user stops the command. */
   readonly signal: AbortSignal
@@ -148,6 +150,7 @@ export async function withRegistry<Result>(
     const enough = enoughServers(canGoOn, terminal.schedule, lingerMs)
     const waiting = new WaitingLine(terminal.progressLine())
     let opened: OpenedRegistry | undefined
+    const startedAt = performance.now()
     try {
       opened = await openFromConfig({
         remembered: false,
@@ -174,7 +177,8 @@ export async function withRegistry<Result>(
       const statuses = await orAborted(ready, signal)
       enough.stop()
       waiting.stop()
-      return await orAborted(use({ ...opened, statuses, events, signal }), signal)
+      const waitedMs = Math.round(performance.now() - startedAt)
+      return await orAborted(use({ ...opened, statuses, waitedMs, events, signal }), signal)
     } finally {
       enough.stop()
       waiting.stop()

@@ -9,9 +9,12 @@ export function addCommand(terminal: Terminal): Command {
     .argument('<name>', 'what to call it')
     .argument('[command...]', 'the program that starts it, with its arguments, after --')
     .option('--url <url>', 'the URL of a server that runs elsewhere')
-    .option('--env <name=value>', 'a variable for it; can be repeated', gather, [])
-    .option('--header <name=value>', 'a header to send to it; can be repeated', gather, [])
-    .option('--config <file>', 'the config to change (default: the project’s, else toolcrib.toml here)')
+    .option('--env <name=value>', 'a variable for it; can be repeated', gather)
+    .option('--header <name=value>', 'a header to send to it; can be repeated', gather)
+    .option(
+      '--config <file>',
+      'the config to change (default: the one in use; without one, toolcrib.toml here)',
+    )
     .option('--user', 'change your own config, for every project')
     .option('--force', 'replace a server of that name')
     .option('--dry-run', 'show what would change, and write nothing')
@@ -29,10 +32,10 @@ gateway takes the server up at once.
 
 Examples:
   toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem .
-  toolcrib add github --url https://api.githubcopilot.com/mcp/ --header 'Authorization=Bearer \${GITHUB_TOKEN}'
+  toolcrib add docs --url https://example.com/mcp --header 'X-Key=\${DOCS_KEY}'
   toolcrib add db --env 'URL=\${DATABASE_URL}' --user -- uvx some-server
 Exit codes: 0 done, 2 wrong usage or a config that cannot be changed.`
 
-function gather(value: string, before: readonly string[]): string[] {
+function gather(value: string, before: readonly string[] = []): string[] {
   return [...before, value]
 }

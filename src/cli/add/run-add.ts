@@ -9,8 +9,8 @@ import { findWithFlags } from '../with-registry.ts'
 
 export interface AddFlags extends EditFlags {
   readonly url?: string
-  readonly env: readonly string[]
-  readonly header: readonly string[]
+  readonly env?: readonly string[]
+  readonly header?: readonly string[]
   readonly force?: boolean
 }
 
@@ -21,7 +21,7 @@ export async function runAdd(
   [command, ...args]: readonly string[],
   flags: AddFlags,
 ): Promise<number> {
-  const { url, env, header } = flags
+  const { url, env = [], header = [] } = flags
   if ((command === undefined) === (url === undefined))
     throw new ToolcribError(
       'config-invalid',
@@ -40,7 +40,11 @@ export async function runAdd(
   }
   requireValid(name, server)
   file.add([[name, server]])
-  const exitCode = await finishEdit(terminal, [file], flags, { outcome: `added ${name}`, place: 'to' })
+  const exitCode = await finishEdit(terminal, [file], flags, {
+    outcome: `added ${name}`,
+    place: 'to',
+    unchanged: `${path} has this server already`,
+  })
   if (!flags.dryRun && !flags.json && (await needsApproval(terminal, name, flags)))
     terminal.say(`there is a lockfile: approve the server with "toolcrib approve ${shellWord(name)}"`)
   return exitCode

@@ -29,7 +29,7 @@ only if it is still the same; for a new server, its command without its tools. W
 changes and asks; without a terminal, --yes is needed.
 
 Examples:
-  toolcrib approve files.read_file@3fa9c01d77e2b456   a change as diff printed it
+  toolcrib approve files.read_file@3fa9c01d77e2b456   what diff printed
   toolcrib approve files                              a server
   toolcrib approve files.read_file                    one tool
   toolcrib approve 'mcp__github__list_*'              tools by glob

@@ -13,10 +13,11 @@ import {
 import { askServers, type Observation, requireLockfile, unapprovedServers } from '../ask-servers.ts'
 import { confirm } from '../confirm.ts'
 import type { ServerFlags } from '../flags.ts'
+import { mendServer } from '../mend-server.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
-import { plain, plural, shellWord } from '../text.ts'
+import { plural, shellWord } from '../text.ts'
 
 export interface ApproveFlags extends ServerFlags {
   readonly all?: boolean
@@ -157,7 +158,7 @@ function showOutcome(terminal: Terminal, { approved, waiting, failed }: Outcome)
     terminal.say(pc.yellow(`not approved yet: ${summarise(waiting)}; see "toolcrib diff"`))
   for (const { server, reason } of failed) {
     const outcome = outcomeOf(server, { approved, waiting })
-    terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}${outcome}`)
+    terminal.note(`${pc.red('failed')} ${server}: ${mendServer(server, reason).fault}${outcome}`)
   }
 }
 

@@ -6,7 +6,7 @@ import type { CallFlags } from './run-call.ts'
 /** `toolcrib call`: one call, through the same checks as a model's. */
 export function callCommand(terminal: Terminal): Command {
   return withRegistryFlags(withServerFlags(new Command('call')))
-    .description('Call a tool, through the same checks as a model’s call.')
+    .description("Call a tool, through the same checks as a model's call.")
     .argument('<tool>', 'files.read_file, or read_file when only one server has it')
     .argument('[args...]', 'key=value, or all of them as one JSON object; - reads that from stdin')
     .option('--arg <key=value>', 'the same as key=value', gather)

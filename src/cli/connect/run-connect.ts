@@ -88,8 +88,11 @@ function showClients(
         : plural(servers.length, 'server'),
   ])
   for (const line of columns(rows)) terminal.say(line)
+  const isDone = there.every(({ isConnected }) => isConnected)
   terminal.say(
-    '\nconnect some with "toolcrib connect <client…>", or all of them with "toolcrib connect --all"',
+    isDone
+      ? '\nall of them use the gateway; undo with "toolcrib disconnect <client…>", or "toolcrib disconnect --all"'
+      : '\nconnect some with "toolcrib connect <client…>", or all of them with "toolcrib connect --all"',
   )
   return 0
 }

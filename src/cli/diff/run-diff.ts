@@ -2,9 +2,9 @@ import pc from 'picocolors'
 import { compareWithLock } from 'toolcrib/mcp'
 import { askServers, noteUnlocked, requireLockfile, unapprovedServers } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
+import { mendServer } from '../mend-server.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
-import { plain } from '../text.ts'
 import { unlockedServers } from '../with-registry.ts'
 
 /** Shows how servers differ from their approval. */
@@ -34,7 +34,8 @@ export async function runDiff(terminal: Terminal, flags: ServerFlags): Promise<n
 nothing that changes later`,
       )
     noteUnlocked(terminal, found)
-    for (const { server, reason } of failed) terminal.note(`${pc.red('failed')} ${server}: ${plain(reason)}`)
+    for (const { server, reason } of failed)
+      terminal.note(`${pc.red('failed')} ${server}: ${mendServer(server, reason).fault}`)
   }
   return changes.length > 0 || failed.length > 0 ? 1 : 0
 }

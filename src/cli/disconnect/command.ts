@@ -9,7 +9,7 @@ export function disconnectCommand(terminal: Terminal): Command {
     .argument('[clients...]', 'the clients to disconnect')
     .option('--all', 'every client that is connected')
     .option('--dry-run', 'show what would change, and write nothing')
-    .option('--yes', 'do not ask for confirmation, as for "connect"; nothing is asked anyway')
+    .option('--yes', 'accepted as for "connect"; nothing is asked in any case')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', () => terminal.help(HELP))
     .action(async (clients: string[], flags: DisconnectFlags) => {

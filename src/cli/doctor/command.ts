@@ -5,7 +5,7 @@ import type { DoctorFlags } from './run-doctor.ts'
 
 /** `toolcrib doctor`: checks config, servers and lockfile. */
 export function doctorCommand(terminal: Terminal): Command {
-  return withRegistryFlags(withServerFlags(new Command('doctor')))
+  return withRegistryFlags(withServerFlags(new Command('doctor'), { timeoutMs: 10_000 }))
     .description('Check config, servers, definitions and lockfile, and say what to do next.')
     .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: DoctorFlags) => {

@@ -1,5 +1,5 @@
 import type { ServerStatus } from 'toolcrib'
-import type { McpEvent, ServerConfig } from 'toolcrib/mcp'
+import { literalSecrets, type McpEvent, type ServerConfig } from 'toolcrib/mcp'
 import { mendServer } from '../mend-server.ts'
 import type { ReadyRegistry } from '../with-registry.ts'
 
@@ -43,8 +43,16 @@ export function serverReport(
     ...(took === undefined ? {} : { connectMs: Math.round(took) }),
     tools: servers.tools(server)?.length ?? 0,
     tokens: tokens.get(server) ?? 0,
-    warnings: [...warnings, ...(fault === undefined ? [] : [fault])].filter((warning) => !isSaid(warning)),
+    warnings: [
+      ...[...warnings, ...(fault === undefined ? [] : [fault])].filter((warning) => !isSaid(warning)),
+      ...secretsOf(config.servers[server]),
+    ],
   }
+}
+
+function secretsOf(config: ServerConfig = {}): string[] {
+  const places = literalSecrets(config)
+  return places.length === 0 ? [] : [`${places.join(', ')} looks like a secret; use a \${VARIABLE} instead`]
 }
 
 const MAX_WARNINGS = 5
@@ -66,8 +74,7 @@ function conditionOf(
   const { state } = status
   if (state !== 'failed' && state !== 'connecting') return { state }
   const reason = status.state === 'failed' ? status.reason : `it did not connect within ${waitedMs} ms`
-  const { fault, step } = mendServer(status.server, reason, config)
-  const isHanging = state === 'connecting' || fault.startsWith('it hangs')
+  const { fault, step, isHanging = state === 'connecting' } = mendServer(status.server, reason, config)
   return { state: isHanging ? 'hanging' : state, reason: fault, step }
 }
 

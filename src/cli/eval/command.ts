@@ -40,7 +40,7 @@ ${REFRESH_HELP}
 
 Examples:
   toolcrib eval --queries queries.jsonl
-  toolcrib eval --tools tools.jsonl --queries queries.jsonl --searcher all
-  toolcrib eval --tools tools.jsonl --queries queries.jsonl --compare lexical,hybrid
-  toolcrib eval --tools tools.jsonl --queries queries.jsonl --misses misses.jsonl
+  toolcrib eval --queries queries.jsonl --tools tools.jsonl --searcher all
+  toolcrib eval --queries queries.jsonl --compare lexical,hybrid
+  toolcrib eval --queries queries.jsonl --misses misses.jsonl
 Exit codes: 0 done, 1 no server responded, 2 wrong usage or a file that cannot be read.`

@@ -257,6 +257,15 @@ describe('toolcrib eval', () => {
 })
 
 describe('the flags of toolcrib eval', () => {
+  it('are checked before any server is started', async () => {
+    const { terminal, stderr } = fakeTerminal({ cwd: folder, env: { HOME: folder } })
+    await file('.mcp.json', [{ mcpServers: { gone: { command: 'no-such-command' } } }])
+    const flags = ['--queries', join(folder, 'nowhere.jsonl')]
+    const run = evalCommand(terminal).parseAsync(flags, { from: 'user' })
+    await expect(run).rejects.toThrow(/cannot read .*nowhere\.jsonl; check the path/)
+    expect(stderr()).toBe('')
+  })
+
   const run = async (...flags: string[]) => {
     const files = ['--queries', await file('q.jsonl', [{ id: '1', query: 'weather', relevant: ['a'] }])]
     const tools = ['--tools', await file('t.jsonl', TOOLS)]

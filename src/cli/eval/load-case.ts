@@ -100,14 +100,8 @@ export function cloneKey({ name, description }: EvalTool): string {
 }
 
 async function readLines<Item>(file: string, toItem: (line: unknown) => Item): Promise<Item[]> {
-  let text: string
-  try {
-    text = await readFile(file, 'utf8')
-  } catch (cause) {
-    throw new ToolcribError('config-invalid', `cannot read ${file}; check the path`, { cause })
-  }
   const items: Item[] = []
-  for (const [at, line] of text.split('\n').entries()) {
+  for (const [at, line] of (await readText(file)).split('\n').entries()) {
     if (line.trim() === '') continue
     try {
       items.push(toItem(JSON.parse(line)))
@@ -117,6 +111,15 @@ async function readLines<Item>(file: string, toItem: (line: unknown) => Item): P
     }
   }
   return items
+}
+
+/** Throws `config-invalid` for a file that cannot be read. */
+export async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (cause) {
+    throw new ToolcribError('config-invalid', `cannot read ${file}; check the path`, { cause })
+  }
 }
 
 function toTool(line: unknown): EvalTool {

@@ -25,6 +25,7 @@ import {
   idResolver,
   loadCase,
   loadHistory,
+  readText,
 } from './load-case.ts'
 import { CUTOFFS, type EvalReport, type Measurement, measure } from './measure.ts'
 
@@ -67,6 +68,9 @@ export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, Refres
 /** Measures how well and how fast search finds the right tools. */
 export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<number> {
   const searchers = wantedSearchers(flags).map(searcherNamed)
+  // Before servers are started for nothing.
+  for (const file of [flags.queries, flags.distractors, flags.history])
+    if (file !== undefined) await readText(file)
   const tools = flags.tools ?? (await configuredTools(terminal, flags))
   const labelled = await loadCase({ ...flags, tools })
   noteUnknownIds(terminal, labelled)

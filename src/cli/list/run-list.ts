@@ -1,10 +1,12 @@
 import pc from 'picocolors'
 import { type JsonSchema, type ServerStatus, ToolcribError } from 'toolcrib'
+import type { Config } from 'toolcrib/mcp'
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { noteMissing } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, cut, figure, plain, plainLines, plural, shellWord, toolName } from '../text.ts'
 import { TokenCounts } from '../token-counts.ts'
+import { unknownServer } from '../unknown-server.ts'
 import { findWithFlags, type ReadyRegistry, remembering, withRegistry } from '../with-registry.ts'
 
 export interface ListFlags extends ServerFlags, RegistryFlags, RefreshFlags {
@@ -18,7 +20,7 @@ export async function runList(
   flags: ListFlags,
 ): Promise<number> {
   const found = await findWithFlags(terminal, flags)
-  const wanted = wantedTools(names, Object.keys(found.config.servers))
+  const wanted = wantedTools(names, found.config)
   const servers = (server: string) => names.length === 0 || wanted.has(server)
   return withRegistry(terminal, flags, { found, servers, ...remembering(flags) }, async (ready) => {
     const listing = onlyWanted(await toListing(ready, new TokenCounts(terminal)), wanted)
@@ -31,20 +33,18 @@ export async function runList(
 /** What the names ask for, by server: some of its tools, or all of them. Throws `config-invalid` for an unknown server. */
 function wantedTools(
   names: readonly string[],
-  known: readonly string[],
+  { servers, layers = [] }: Pick<Config, 'servers' | 'layers'>,
 ): ReadonlyMap<string, ReadonlySet<string> | 'all'> {
+  const known = Object.keys(servers)
   const wanted = new Map<string, Set<string> | 'all'>()
-  const unknown: string[] = []
   for (const name of names) {
     const server = known.includes(name) ? name : known.find((each) => name.startsWith(`${each}.`))
     const before = wanted.get(server ?? '')
-    if (server === undefined) unknown.push(`"${name}"`)
-    else if (server === name || before === 'all') wanted.set(server, 'all')
+    if (server === undefined) throw unknownServer(name, { servers: known, layers })
+    if (server === name || before === 'all') wanted.set(server, 'all')
     else wanted.set(server, new Set([...(before ?? []), name.slice(server.length + 1)]))
   }
-  if (unknown.length === 0) return wanted
-  const configured = known.length > 0 ? `the config has ${known.join(', ')}` : 'the config has none'
-  throw new ToolcribError('config-invalid', `unknown server ${unknown.join(', ')}; ${configured}`)
+  return wanted
 }
 
 /** Throws `config-invalid` for a tool that a server which responded does not have. */

@@ -10,7 +10,8 @@ import { RunningGateway } from '../running-gateway.ts'
 import { logPath } from '../runtime-folder.ts'
 import type { LogLine } from '../serve/log-book.ts'
 import type { Terminal } from '../terminal.ts'
-import { plain, wrap } from '../text.ts'
+import { localTime, plain, wrap } from '../text.ts'
+import { unknownServer } from '../unknown-server.ts'
 import { findWithFlags } from '../with-registry.ts'
 
 export interface LogsFlags extends ServerFlags {
@@ -51,7 +52,7 @@ function requireServer(
 ): void {
   const known = running?.report.servers.map((each) => each.server) ?? Object.keys(config.servers)
   if (server === undefined || known.includes(server)) return
-  throw new ToolcribError('config-invalid', `there is no server "${server}"; there are ${known.join(', ')}`)
+  throw unknownServer(server, { ...config, servers: known })
 }
 
 function lastLog(terminal: Terminal, { config }: FoundConfig, { follow }: LogsFlags): Readable {
@@ -66,7 +67,7 @@ function lastLog(terminal: Terminal, { config }: FoundConfig, { follow }: LogsFl
 }
 
 function describe({ output, width }: Terminal, { at, level, server, message }: LogLine): string {
-  const time = pc.dim(at.slice(11, 19))
+  const time = pc.dim(localTime(at).slice(11))
   const colour = level === 'error' ? pc.red : level === 'warn' ? pc.yellow : pc.dim
   const from = server === undefined ? '' : `${pc.cyan(plain(server))} `
   const line = `${time} ${colour(level.padEnd(5))} ${from}${plain(message)}`

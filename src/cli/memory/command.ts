@@ -37,13 +37,13 @@ what was learned under one policy or profile has no influence on another.
 Turn it off with one line in the config (or TOOLCRIB_MEMORY=false):
   [tools]
   memory = false
-To keep the text of requests too, so that this command can show it: memory_text = true
+With memory_text = true below [tools], the text of requests is kept too, so that this command can show it.
 
 Examples:
-  toolcrib memory                               what is remembered, the strongest first
-  toolcrib memory --json > memory.json          export
+  toolcrib memory                        what is remembered, the strongest first
+  toolcrib memory --json > memory.json   export
   toolcrib memory --forget-tool github.create_issue
   toolcrib memory --forget-server github
   toolcrib memory --forget-all
-  toolcrib eval --queries q.jsonl --history past.jsonl   what memory of past use would give you
+  toolcrib eval --queries q.jsonl --history past.jsonl   what memory would give
 Exit codes: 0 done, 1 the store cannot be read or nothing of that name is remembered, 2 wrong usage or bad config.`

@@ -24,4 +24,4 @@ Values of variables are saved in your state folder, outside of any repository.
 Examples:
   toolcrib
   toolcrib setup --yes
-Exit codes: 0 done, 1 no servers were found, 2 a config that cannot be changed, 130 cancelled.`
+Exit codes: 0 done, 1 no servers were found or none is ready, 2 a config that cannot be changed, 130 cancelled.`

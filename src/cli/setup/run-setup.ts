@@ -3,6 +3,7 @@ import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import {
   applyConnect,
+  type ConnectableClient,
   connectableClients,
   type ImportOptions,
   type ImportOutcome,
@@ -80,11 +81,22 @@ class Setup {
       added.length === 0
         ? 'takes the servers of your programs; no new ones were found'
         : `takes ${plural(added.length, 'new server')} of ${plural(files.length, 'program')}`
+    const clients = (await connectableClients(clientPlace(terminal))).filter(isOfUser)
+    const left = clients.filter(({ isConnected }) => !isConnected).length
+    const connects =
+      left === 0 && clients.length > 0
+        ? `${plural(clients.length, 'program uses', 'programs use')} the gateway already`
+        : `lets ${left === 0 ? 'your programs' : plural(left, 'program')} use the gateway`
     terminal.say(`${pc.bold('toolcrib')} puts one gateway before all your MCP servers. Step by step:`)
-    terminal.say(`  1. "toolcrib import --user"   ${takes}${have}`)
-    terminal.say('  2. "toolcrib doctor"          checks them')
-    terminal.say('  3. "toolcrib connect --all"   lets your programs use the gateway')
-    terminal.say('  4. "toolcrib serve"           shares the servers between them, with a page')
+    const steps = [
+      ['"toolcrib import --user"', `${takes}${have}`],
+      ['"toolcrib doctor"', 'checks them'],
+      // Without a terminal, nobody can be asked.
+      ['"toolcrib connect --all --yes"', connects],
+      ['"toolcrib serve"', 'shares the servers between them, with a page'],
+    ]
+    const rows = steps.map(([command = '', what = '']) => [terminal.hinted(command), what])
+    for (const [at, line] of columns(rows).entries()) terminal.say(`  ${at + 1}. ${line}`)
     terminal.say('All at once: "toolcrib setup --yes". Every command: "toolcrib --help".')
     this.#noteProblems(files)
     return 0
@@ -215,7 +227,7 @@ class Setup {
     const terminal = this.#terminal
     const place = clientPlace(terminal)
     const clients = await connectableClients(place)
-    const own = clients.filter(({ isThere, isOfProject }) => isThere && !isOfProject)
+    const own = clients.filter(isOfUser)
     const open = own.filter(({ isConnected, problem }) => !isConnected && !problem)
     if (open.length === 0) {
       terminal.say('no program is left to connect; "toolcrib connect" shows which are known')
@@ -254,4 +266,9 @@ class Setup {
   #showNext(): void {
     this.#terminal.say('next: "toolcrib serve" shares the servers between your programs, and shows a page')
   }
+}
+
+/** Whether it is on this machine, with a config that belongs to the user alone. */
+function isOfUser({ isThere, isOfProject }: ConnectableClient): boolean {
+  return isThere && !isOfProject
 }

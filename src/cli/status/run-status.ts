@@ -4,7 +4,7 @@ import type { ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
 import { requireGateway } from '../require-gateway.ts'
 import type { Terminal } from '../terminal.ts'
-import { columns, plural } from '../text.ts'
+import { columns, localTime, plural } from '../text.ts'
 
 /** Shows how the running gateway and its servers are doing. */
 export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise<number> {
@@ -18,7 +18,7 @@ export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise
   terminal.say(`${pc.bold(`Toolcrib ${version}`)} at ${pc.cyan(url)}`)
   const counts = [
     `pid ${pid}`,
-    `since ${startedAt.replace('T', ' ').slice(0, 16)}`,
+    `since ${localTime(startedAt).slice(0, 16)}`,
     typeof sessions === 'number' ? plural(sessions, 'session') : '',
     typeof callsUnderWay === 'number' ? `${plural(callsUnderWay, 'call')} under way` : '',
   ]
@@ -35,8 +35,10 @@ export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise
   return 0
 }
 
-function stateOf({ state }: ServerStatus): string {
-  if (state === 'failed') return pc.red(state)
+function stateOf({ server, ...status }: ServerStatus): string {
+  const { state } = status
+  if (status.state === 'failed')
+    return pc.red(mendServer(server, status.reason).isHanging ? 'hanging' : state)
   if (state === 'cold') return pc.dim('cold: starts with the first call')
   return state === 'ready' ? pc.green(state) : pc.dim(state)
 }

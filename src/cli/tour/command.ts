@@ -4,7 +4,7 @@ import type { Terminal } from '../terminal.ts'
 /** `toolcrib tour`: one conversation, turn by turn. */
 export function tourCommand(terminal: Terminal): Command {
   return new Command('tour')
-    .description('Walk through one conversation: full and lazy mode, a search, real calls, an eviction.')
+    .description('Walk through one conversation: full and lazy mode, a search, calls, an eviction.')
     .option('--json', 'print the figures as JSON')
     .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: { json?: boolean }) => {
@@ -14,8 +14,9 @@ export function tourCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Uses the reference servers of MCP when they are installed beside toolcrib, and a made-up catalogue otherwise. Needs no \
-account, key or network. Token counts are exact (o200k), counted definition by definition.
+Uses your own servers when your config has some with a dozen tools or more, and calls none of their tools. Without them, it uses \
+the reference servers of MCP if they are installed beside toolcrib, and a made-up catalogue otherwise. Needs no account or key. \
+Token counts are exact (o200k), counted definition by definition.
 
 Examples:
   toolcrib tour

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts'
 import { ToolRegistry } from '../../tool-registry.ts'
 import { connectServers } from '../connect-servers.ts'
 import { storeWith, World } from '../server/fake-world.fixture.ts'
-import { StartFailures } from './start-failures.ts'
+import { describeStartFailure, StartFailures } from './start-failures.ts'
 
 const CONFIG = { servers: { a: { command: 'x' } } }
 const FAILED = { server: 'a', state: 'failed' }
@@ -46,9 +46,12 @@ describe('a server that failed to start', () => {
     }
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 320, 360, 360])
     const later = failuresIn(store, { now: () => now })
-    later.note({ reason: 'it had not connected after 6 s, when it was closed' })
+    later.note({ reason: 'it had not connected after 6 s, when it was closed', isGivenUp: true })
     await later.close()
-    expect(await later.recall()).toMatchObject({ retryAt: now + 6 * 60 * 60_000 })
+    expect(await later.recall()).toMatchObject({
+      reason: 'it did not connect within 30000 ms',
+      retryAt: now + 6 * 60 * 60_000,
+    })
     later.clear()
     later.note({ reason: 'no such thing' })
     await later.close()
@@ -161,6 +164,18 @@ describe('a server that failed to start', () => {
     expect(world.opened).toBe(1)
   })
 
+  it.each([
+    [400, '1 s'],
+    [99_400, '99 s'],
+    [150_000, '3 min'],
+    [2 * 60 * 60_000, '2 h'],
+  ])('is reported with times that people read at a glance: %i ms as %s', (ms, shown) => {
+    const failure = { reason: 'no', failures: 2, failedAt: 0, retryAt: 2 * ms }
+    expect(describeStartFailure(failure, ms)).toContain(
+      `last ${shown} ago, so it was not started again; next attempt in ${shown},`,
+    )
+  })
+
   it('is tried again in the background, and forgotten once it starts', async () => {
     const store = memoryStore()
     const world = new World({ failures: 1 })
@@ -245,7 +260,7 @@ describe('a server that failed to start', () => {
       expect(servers.status()).toEqual([
         {
           ...FAILED,
-          reason: `it had not connected after 10 s, when it was closed (failed 300 s ago, so it was not started again; ${next})`,
+          reason: `it had not connected after 10 s, when it was closed (failed 5 min ago, so it was not started again; ${next})`,
         },
       ]),
     )

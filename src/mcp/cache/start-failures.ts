@@ -81,13 +81,15 @@ export class StartFailures {
     this.#change(async () => {
       const program = await this.#programVersion()
       const change = (current: StoredValue | undefined): StoredValue => {
-        const before = readFailure(current)?.failures ?? 0
-        const failures = isRetry ? Math.max(before, 1) : before + 1
+        const before = readFailure(current)
+        const count = before?.failures ?? 0
+        const failures = isRetry ? Math.max(count, 1) : count + 1
         // Who waits for a shorter time than it was seen to hang learns nothing new.
+        const isNews = !isGivenUp || hasHung || !hasHungBefore(current)
         const isHanging = hasHung || hasHungBefore(current) || (isGivenUp && failures >= GIVEN_UP_TIMES)
         const retryAt = failedAt + pauseMs(failures, isHanging)
         return {
-          reason: reason.slice(0, MAX_REASON_CHARS),
+          reason: isNews ? reason.slice(0, MAX_REASON_CHARS) : (before?.reason ?? reason),
           hasHung: isHanging,
           failures,
           failedAt,
@@ -151,12 +153,17 @@ export function describeStartFailure(
   { reason, failures, failedAt, retryAt }: StartFailure,
   now: number,
 ): string {
-  const seconds = (ms: number) => `${Math.max(1, Math.round(ms / 1000))} s`
   const times = failures === 1 ? 'failed' : `failed ${failures} times, last`
   const next =
-    retryAt <= now ? 'it is tried again in the background' : `next attempt in ${seconds(retryAt - now)}`
+    retryAt <= now ? 'it is tried again in the background' : `next attempt in ${duration(retryAt - now)}`
   const pause = `so it was not started again; ${next}, or now with "toolcrib doctor"`
-  return `${reason} (${times} ${seconds(now - failedAt)} ago, ${pause})`
+  return `${reason} (${times} ${duration(now - failedAt)} ago, ${pause})`
+}
+
+function duration(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1000))
+  if (seconds < 100) return `${seconds} s`
+  return seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }
 
 function readFailure(data: unknown): StartFailure | undefined {
