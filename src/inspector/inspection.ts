@@ -10,7 +10,7 @@ import type { SignIns } from './sign-ins.ts'
 import { ToolBook, type ToolRow } from './tool-book.ts'
 import { TurnTokens } from './turn-tokens.ts'
 
-/** What the routes look at: the registry with its servers, and what was recorded about them. */
+/** What routes work on: the registry, its servers, and what was recorded about them. */
 export class Inspection {
   readonly registry: ToolRegistry
   readonly servers: ConnectedServers
@@ -97,7 +97,7 @@ export class Inspection {
     const rows = await this.book.rows()
     if (this.#firstTurn?.rows !== rows) this.#firstTurn = { rows, tokens: this.#countFirstTurn() }
     const { tokens } = this.#firstTurn
-    // What failed is counted again for whoever asks next.
+    // The next request tries again.
     tokens.catch(() => {
       if (this.#firstTurn?.tokens === tokens) this.#firstTurn = undefined
     })

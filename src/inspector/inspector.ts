@@ -50,7 +50,7 @@ class OpenInspector implements Inspector {
     return this.#inspection.close()
   }
 
-  /** Somebody consented, or did not. The browser has no token here; `state` proves that the page sent it on its way. */
+  /** Takes the answer of a person who was asked for consent. No token is needed: `state` proves that the page began this sign-in. */
   #comeBack(parameters: URLSearchParams): Response {
     const isOurs = this.#inspection.signIns?.finish(parameters) === true
     if (!isOurs)

@@ -84,7 +84,7 @@ function keysOf(headers: Headers): readonly string[] {
     .map((cookie) => cookie.slice(prefix.length))
 }
 
-/** With the port: cookies do not tell the gateways of one host apart. */
+/** Contains the port, since all ports of a host share their cookies. */
 function cookieName(headers: Headers): string {
   const port = /:(\d+)$/.exec(headers.get('host') ?? '')?.[1]
   return port === undefined ? 'toolcrib' : `toolcrib-${port}`

@@ -131,7 +131,7 @@ class SignIn {
       this.#finish = resolve
       this.#abandon.push(reject)
     })
-    // Whoever waits gets the reason; often nobody does.
+    // Often nobody waits for it, and then its rejection is not an error.
     this.url.catch(() => {})
   }
 

@@ -15,8 +15,8 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Nothing runs that is not a file of ours, and nothing is sent elsewhere. Images and sound of results are data that the
- * page has in hand.
+ * Permits only the page's own scripts and styles, and requests to this origin. Images and sound of results are data or blob
+ * URLs.
  */
 const POLICY = [
   "default-src 'none'",
@@ -87,7 +87,7 @@ export class StaticFiles {
   }
 }
 
-/** `dist/inspector/page` of this package: bundled, this file lies elsewhere than its source does. */
+/** `dist/inspector/page` of this package: when bundled, this file is in another folder than its source. */
 function builtPage(folder: string): string {
   if (existsSync(join(folder, 'package.json'))) return join(folder, 'dist', 'inspector', 'page')
   return builtPage(resolve(folder, '..'))

@@ -20,7 +20,7 @@ export interface ToolRow {
 }
 
 const SUMMARY_CHARACTERS = 140
-/** Counting pauses after this many tools, so that ten thousand of them hold up nobody. */
+/** Counting pauses after this many tools, so that ten thousand of them do not block the process. */
 const BATCH = 100
 /** The exact counter takes seconds for long texts, and for long runs of one kind of character. */
 const MAX_EXACT_CHARACTERS = 64_000
@@ -100,7 +100,7 @@ export class ToolBook {
   }
 }
 
-/** The average of evenly spread tools: counting thousands would hold up whoever asks. */
+/** The average of evenly spread tools: counting thousands would take too long. */
 function averageTokens(schemas: readonly ToolSchema[]): number {
   const step = Math.ceil(schemas.length / SAMPLE)
   const sample = schemas.filter((_, at) => at % step === 0)
@@ -121,7 +121,7 @@ function textOf({ name, description, inputSchema, parameters = inputSchema }: Sh
   return JSON.stringify({ name, description, parameters })
 }
 
-/** Counts exactly, but estimates texts that would hold up the process. */
+/** Counts exactly, but estimates texts that would block the process. */
 async function boundedCounter(): Promise<TokenCounter> {
   const countTokens = await exactTokenCounter()
   return (text) =>

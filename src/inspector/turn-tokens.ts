@@ -1,7 +1,7 @@
 import { type SessionStep, type SessionTurn, shownText } from './record/session-record.ts'
 import type { ToolBook } from './tool-book.ts'
 
-/** A surface, as far as its cost goes. */
+/** The tools of a surface. */
 interface KnownSurface {
   readonly fingerprint: string
   readonly tools: readonly object[]
@@ -12,7 +12,7 @@ interface Counted {
   readonly turns: readonly SessionTurn[]
 }
 
-/** What a surface shows. */
+/** What a surface costs. */
 interface SurfaceCost {
   readonly tools: number
   readonly tokens: number
@@ -42,12 +42,12 @@ export class TurnTokens {
     if (this.#counted.size >= MAX_COUNTED) this.#counted.clear()
     const cost = this.#book.tokensOf(tools).then((tokens) => ({ tools: tools.length, tokens }))
     this.#counted.set(fingerprint, cost)
-    // What failed is counted again for whoever asks next.
+    // The next request tries again.
     cost.catch(() => this.#counted.delete(fingerprint))
     return cost
   }
 
-  /** A session with exact tokens where they can be had. */
+  /** Replaces the estimates of a session by exact tokens, where its tools are known. */
   async exactly<Session extends Counted>(session: Session): Promise<Session> {
     const rows = await this.#book.rows()
     const byName = new Map(rows.map(({ name, tokens }) => [name, tokens]))

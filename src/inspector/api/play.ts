@@ -1,4 +1,4 @@
-import type { ToolRegistry } from 'toolcrib'
+import type { Session, ToolRegistry, ToolResult } from 'toolcrib'
 import { PAGE_SESSION } from '../record/history.ts'
 import { reading, writing } from './route.ts'
 import { streamOf } from './stream.ts'
@@ -12,7 +12,7 @@ interface Scene {
   /** What it then calls: a tool of the reference servers. */
   readonly tool: string
   readonly args: (known: Known) => Readonly<Record<string, unknown>>
-  /** Whether what the scene before returned leaves something to ask about. */
+  /** Whether the result of the scene before fits this one. */
   readonly follows?: (before: string) => boolean
 }
 
@@ -81,54 +81,92 @@ export const play = writing({}, async (inspection, _input, { signal }) => {
   const stream = streamOf('application/x-ndjson', () => {
     isGone = true
   })
-  const send = (line: PlayLine) => stream.send(`${JSON.stringify(line)}\n`)
-  const pause = () => new Promise<void>((resolve) => schedule(PAUSE_MS, resolve))
   const id = `demo:${now()}`
   history.name(id, TOUR)
   const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch' })
   // It stands for a client, which is shown a little more than a session has: the gateway's second door.
   const { fingerprint } = session.surface()
   await inspection.turnTokens.note({ fingerprint, tools: await inspection.toolsShown() })
-  const converse = async () => {
-    const folder = readableFolder(registry)
+  const conversation = new Conversation(session, {
+    folder: readableFolder(registry),
+    send: (line) => stream.send(`${JSON.stringify(line)}\n`),
+    pause: () => new Promise((resolve) => schedule(PAUSE_MS, resolve)),
+    isOver: () => isGone || signal.aborted,
+  })
+  conversation.play().then(stream.end, stream.end)
+  return stream.response
+})
+
+interface Stage {
+  /** A folder that the server of files may read. */
+  readonly folder: Promise<string>
+  readonly send: (line: PlayLine) => void
+  readonly pause: () => Promise<void>
+  /** Whether nobody watches any more. */
+  readonly isOver: () => boolean
+}
+
+/** The script, played by a session: each scene searches, then calls what it found. */
+class Conversation {
+  readonly #session: Session
+  readonly #stage: Stage
+  #calls = 0
+
+  constructor(session: Session, stage: Stage) {
+    this.#session = session
+    this.#stage = stage
+  }
+
+  async play(): Promise<void> {
+    const { send, isOver } = this.#stage
     let before = ''
     let asked = 0
-    for (const [index, scene] of SCRIPT.entries()) {
-      if (isGone || signal.aborted) return
+    for (const scene of SCRIPT) {
+      if (isOver()) return
       if (scene.follows?.(before) === false) continue
       asked++
-      send({ kind: 'person', text: scene.says })
-      await pause()
-      const search = session.surface().tools.find(({ name }) => /search/i.test(name))?.name ?? 'tool_search'
-      const [found] = await session.execute([
-        { toolCallId: `demo-search-${index}`, name: search, args: { query: scene.query } },
-      ])
-      const structured = found?.result.ok ? found.result.structured : undefined
-      const { activated = [], matches = [] } = (structured ?? {}) as {
-        readonly activated?: readonly string[]
-        readonly matches?: readonly { readonly name: string }[]
-      }
-      const hits = activated.length > 0 ? activated : matches.map(({ name }) => name)
-      send({ kind: 'search', query: scene.query, found: hits })
-      await pause()
-      if (scene.tool === '') {
-        send({ kind: 'model', text: hits.length === 0 ? NOTHING_FOUND : NOTHING_FITS })
-        continue
-      }
-      session.surface()
-      const args = scene.args({ folder: await folder, before })
-      const [called] = await session.execute([{ toolCallId: `demo-call-${index}`, name: scene.tool, args }])
-      const result = called?.result
-      const text = result?.ok ? result.value : (result?.error ?? '')
-      before = text
-      send({ kind: 'call', tool: scene.tool, ok: result?.ok === true, text: text.slice(0, 240) })
-      await pause()
+      before = (await this.#scene(scene, before)) ?? before
     }
     send({ kind: 'end', text: `That was a conversation of ${asked === 4 ? 'four' : 'three'} questions.` })
   }
-  converse().then(stream.end, stream.end)
-  return stream.response
-})
+
+  /** Plays one scene; returns what its tool returned, if it calls one. */
+  async #scene(scene: Scene, before: string): Promise<string | undefined> {
+    const { send, pause, folder } = this.#stage
+    send({ kind: 'person', text: scene.says })
+    await pause()
+    const found = await this.#search(scene.query)
+    send({ kind: 'search', query: scene.query, found })
+    await pause()
+    if (scene.tool === '') {
+      send({ kind: 'model', text: found.length === 0 ? NOTHING_FOUND : NOTHING_FITS })
+      return undefined
+    }
+    this.#session.surface()
+    const result = await this.#execute(scene.tool, scene.args({ folder: await folder, before }))
+    const text = result?.ok ? result.value : (result?.error ?? '')
+    send({ kind: 'call', tool: scene.tool, ok: result?.ok === true, text: text.slice(0, 240) })
+    await pause()
+    return text
+  }
+
+  /** The names that a search finds. */
+  async #search(query: string): Promise<readonly string[]> {
+    const { tools } = this.#session.surface()
+    const name = tools.find((tool) => /search/i.test(tool.name))?.name ?? 'tool_search'
+    const result = await this.#execute(name, { query })
+    const { activated = [], matches = [] } = (result?.ok ? (result.structured ?? {}) : {}) as {
+      readonly activated?: readonly string[]
+      readonly matches?: readonly { readonly name: string }[]
+    }
+    return activated.length > 0 ? activated : matches.map((match) => match.name)
+  }
+
+  async #execute(name: string, args: Readonly<Record<string, unknown>>): Promise<ToolResult | undefined> {
+    const [called] = await this.#session.execute([{ toolCallId: `demo-${++this.#calls}`, name, args }])
+    return called?.result
+  }
+}
 
 /** The first file of a listing whose beginning can be read. */
 function fileIn(listing: string): string | undefined {

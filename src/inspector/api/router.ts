@@ -37,7 +37,7 @@ export async function answerApi(inspection: Inspection, request: Request): Promi
   }
 }
 
-/** Other pages cannot add a header to a request; but without one, a link or an image of theirs can ask for anything. */
+/** Other pages cannot send these headers; without them, a link or an image on any page could make requests. */
 function isSentByPage({ method, headers }: Request): boolean {
   return headers.has(PAGE_HEADER) || (method === 'GET' && headers.has('authorization'))
 }

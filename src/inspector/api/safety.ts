@@ -2,7 +2,7 @@ import { changeDigest, type LockChange } from 'toolcrib/mcp'
 import type { Inspection } from '../inspection.ts'
 import { invalid, reading, texts, writing } from './route.ts'
 
-/** A change with the name that approves exactly it. */
+/** A change with the `name@digest` that approves it and nothing else. */
 export type NamedChange = LockChange & {
   readonly pattern: string
   /** Approves a server in a terminal: what runs on a machine is not decided on a web page. */

@@ -3,7 +3,7 @@ import type { ConnectedServers, ServerConfig } from 'toolcrib/mcp'
 import { invalid, reading, text, writing } from './route.ts'
 import { consentOf } from './sign-in.ts'
 
-/** Every server with how it is doing. */
+/** Every server with its state and figures. */
 export const servers = reading({}, async (inspection) => {
   const { servers: connected, registry, config, book, serverLog } = inspection
   const rows = await book.rows()
@@ -49,7 +49,7 @@ export const serverLines = reading(
   ({ serverLog }, { server }) => serverLog.of(server).lines,
 )
 
-/** Ends a server's process and starts it again, also one that would wait for its first call. */
+/** Ends a server's process and starts it again, including one that is asleep. */
 export const restartServer = writing({ server: text }, async ({ config, servers: connected }, { server }) => {
   const status = () => connected.status().find((each) => each.server === server) ?? null
   await needed(config).restart(server)

@@ -14,7 +14,7 @@ export const signIn = writing({ server: text }, async ({ signIns, config, server
     throw invalid('this gateway was opened without a config file, so no server can be restarted here')
   const waiting = needed(signIns)
   let consent: Promise<URL> | undefined
-  // Once it has stopped: an attempt of before could take the sign-in, and end with it.
+  // After it has stopped: an earlier attempt could take this sign-in, and end it.
   await config.restart(server, () => {
     consent = waiting.begin(server)
   })
@@ -35,7 +35,7 @@ export const finishSignIn = writing({ address: text }, ({ signIns }, { address }
   return {}
 })
 
-/** Ends a sign-in that nobody wants any more. */
+/** Cancels a sign-in. */
 export const cancelSignIn = writing({ server: text }, ({ signIns }, { server }) => {
   signIns?.cancel(server, 'the sign-in was cancelled on the page')
   return {}

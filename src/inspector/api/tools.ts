@@ -7,7 +7,7 @@ export interface ListedTool extends ToolRow, ToolCounts {
   readonly state: string
 }
 
-/** Every tool, with its cost, its state and how it fared. */
+/** Every tool, with its cost, its state and its counts. */
 export const tools = reading({}, async ({ book, history, registry }): Promise<readonly ListedTool[]> => {
   const rows = await book.rows()
   const { tools: counts } = await history.activity()

@@ -33,7 +33,7 @@ export interface ConfigDraft {
   readonly digest: string
 }
 
-/** Others change the files too, so what was read is used for a moment only. */
+/** Other programs change the files too, so what was read is reused for a moment only. */
 const FRESH_MS = 1_000
 /** Comparing takes longer with every tool, and pages ask after each call: one answer is good until a server changes. */
 const COMPARED_MS = 5_000
@@ -159,7 +159,7 @@ export class EditableConfig {
     return found.lockfile && compareWithLock(found.lockfile, await this.#observe(found))
   }
 
-  /** What failed is tried again when somebody asks again. */
+  /** A failure is not remembered: the next request tries again. */
   #forget(error: unknown): never {
     this.#compared = undefined
     throw error

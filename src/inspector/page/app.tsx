@@ -17,7 +17,7 @@ export function App() {
   const view = VIEWS.find((each) => each.path === path) ?? VIEWS[0]
   const main = useRef<HTMLElement>(null)
   const before = useRef(path)
-  // Before a view's own effects and anybody's keys: a field of the new view may take the focus, and keeps it.
+  // A layout effect, so that a field of the new view can take the focus afterwards and keep it.
   useLayoutEffect(() => {
     document.title = `${view?.title} · Toolcrib`
     // A new view starts at its top, for eyes and for screen readers.

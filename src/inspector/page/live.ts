@@ -21,7 +21,7 @@ export function onEvents(listener: (events: readonly LiveEvent[]) => void): () =
   return () => void listeners.delete(listener)
 }
 
-/** Follows the event stream, and comes back when it breaks. */
+/** Follows the event stream, and reconnects when it breaks. */
 export function startLive(): void {
   void follow()
   needsToken.subscribe((isNeeded) => {
@@ -53,7 +53,7 @@ async function follow(): Promise<void> {
 function take(text: string): void {
   const { events, dropped }: EventBatch = JSON.parse(text)
   const last = liveEvents.peek().at(-1)?.number ?? 0
-  // A gateway that was started again counts from one.
+  // A restarted gateway counts from one.
   const known = (events.at(-1)?.number ?? last) < last ? [] : liveEvents.peek()
   liveEvents.value = [...known, ...events].slice(-KEPT)
   droppedEvents.value += dropped

@@ -10,6 +10,6 @@ startTheme()
 startKeys()
 startLive()
 const place = document.getElementById('app')
-// What was there was only for the first moment.
+// Replaces the placeholder of index.html.
 place?.replaceChildren()
 if (place) render(<App />, place)

@@ -1,7 +1,7 @@
-/** What to do about a request that failed. */
+/** A request that failed; the message says what to do. */
 export class ApiError extends Error {
   readonly status: number
-  /** The header that says which tokens are taken. */
+  /** The `WWW-Authenticate` header. */
   readonly challenge: string
 
   constructor(status: number, message: string, challenge = '') {

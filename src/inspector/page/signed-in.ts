@@ -3,8 +3,8 @@ import { ApiError, request } from './request.ts'
 import { decode } from './router.ts'
 
 /**
- * Why the gateway has refused this page: it has not signed in, it no longer is, the gateway takes tokens of an OAuth issuer, or
- * the browser has not kept the cookie. Undefined while it is let in.
+ * Why the gateway refuses the requests of this page: it never signed in, its sign-in has ended, the gateway takes tokens of an
+ * OAuth issuer, or the browser did not keep the cookie. Undefined while requests are accepted.
  */
 export const refusal = signal<'new' | 'ended' | 'issuer' | 'no-cookie' | undefined>(undefined)
 /** What was wrong with the token of the address. */
@@ -13,9 +13,9 @@ export const needsToken = computed(() => refusal.value !== undefined)
 /** Whether there is something to sign out of: a gateway without tokens lets everybody in. */
 export const isSignedIn = signal(false)
 
-/** Holds the sealed token; the key is in a cookie. Other than the cookie, it is bound to this port. */
+/** Holds the sealed token; its key is in the cookie. Unlike a cookie, storage is separate for each port. */
 const KEPT = 'toolcrib-sign-in'
-/** Ends with the sign-in that is under way. */
+/** Resolves when the sign-in that is in progress ends. */
 let signingIn: Promise<void> = Promise.resolve()
 /** Whether a request has succeeded since the last sign-in. */
 let isProven = true
@@ -36,7 +36,7 @@ export function startSignIn(): void {
   })
 }
 
-/** Why a token was not taken. */
+/** Why a token was refused, and what to do. */
 export function problemOf(error: unknown): string {
   const isWrong = error instanceof ApiError && error.status === 401
   return isWrong

@@ -4,7 +4,7 @@ import { ask } from './api-client.ts'
 import { onEvents } from './live.ts'
 import { needsToken } from './signed-in.ts'
 
-/** What is known of an answer. `data` stays while it is asked for again. */
+/** The state of a request. `data` stays while the request is repeated. */
 export interface Loaded<Data> {
   readonly data: Data | undefined
   readonly error: string | undefined
@@ -21,9 +21,9 @@ export function useChanged<Value>(value: Value, effect: (value: Value) => void):
   }, [value])
 }
 
-/** How often an answer is asked for again at most. */
+/** The shortest pause between two requests of a route. */
 const PAUSE_MS = 600
-/** One that takes long is asked for again after this many times as long: ten thousand tools, while an agent is busy. */
+/** A slow route is asked again after this many times its duration: ten thousand tools, while an agent is busy. */
 const PAUSE_TIMES = 8
 
 /** Asks a route, again when the input changes and shortly after events of these types. */
@@ -63,7 +63,7 @@ export function useApi<Name extends RouteName>(
     let timer = 0
     const stop = onEvents((events) => {
       if (!events.some(({ type }) => after.includes(type))) return
-      // Not put off by what follows: a busy registry never falls silent.
+      // Later events do not delay it: a busy registry never pauses.
       timer ||= window.setTimeout(
         () => {
           timer = 0

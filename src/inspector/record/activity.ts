@@ -11,7 +11,7 @@ export interface Totals {
   readonly errors: number
 }
 
-/** How one tool fared. */
+/** How often a tool was found, called, and failed. */
 export interface ToolCounts {
   readonly found: number
   readonly called: number
@@ -96,7 +96,7 @@ export function dayAt(at: number): string {
   return `${date.getFullYear()}-${month}-${day}`
 }
 
-/** What a store returned, or nothing where it cannot be read: a record is worth no failure. */
+/** Reads what a store returned. Values that cannot be read count as nothing, so that no request fails because of them. */
 export function readActivity(stored: unknown): Activity {
   if (typeof stored !== 'object' || stored === null) return NO_ACTIVITY
   const { hours, days, clients, names, tools, misses } = stored as Partial<Record<keyof Activity, unknown>>

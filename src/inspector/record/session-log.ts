@@ -18,7 +18,7 @@ export class SessionLog {
   /** Notes an event of the session with this alias; returns what it adds to the totals. */
   note(event: ToolcribEvent, id: string, tokensPerTool: () => number): Partial<Totals> {
     const record = this.#records.get(id) ?? new SessionRecord(id, event.at)
-    // The one that was quiet the longest comes first, and goes first.
+    // Kept in the order of their last event, so that the least recent one is dropped first.
     this.#records.delete(id)
     this.#records.set(id, record)
     const oldest = this.#records.size > MAX_SESSIONS ? this.#records.keys().next().value : undefined

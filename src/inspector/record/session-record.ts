@@ -24,7 +24,7 @@ export interface SessionStep {
   /** An estimate, unless `isExact`. */
   readonly tokens?: number
   readonly isExact?: boolean
-  /** Of a surface: what it shows is the same where this is. */
+  /** Of a surface: equal where the shown tools are equal. */
   readonly fingerprint?: string
   readonly ok?: boolean
   readonly durationMs?: number
@@ -35,7 +35,7 @@ export interface SessionStep {
 /** What the model read of tools in one turn. */
 export interface SessionTurn {
   readonly turn: number
-  /** Names what the surface shows: two of them show the same where this is the same. */
+  /** Of the surface: equal where the shown tools are equal. */
   readonly fingerprint: string
   /** Tokens of the surface; an estimate, unless `isExact`. */
   readonly tokens: number
@@ -225,7 +225,7 @@ export class SessionRecord {
     const { fingerprint, tokens } = this.#surface
     const answered = this.#answeredBeside()
     const inAnswers = Math.round(answered.reduce((sum, name) => sum + (this.#answered.get(name) ?? 0), 0))
-    // A session may have begun before anybody noted its surface.
+    // The session may have been opened before the inspector.
     if (fingerprint !== '') {
       const names = [...this.#active]
       this.turns.push({ turn: this.#turn, fingerprint, tokens, inAnswers, names, answered })

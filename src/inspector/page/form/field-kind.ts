@@ -1,12 +1,12 @@
 import { record, resolve } from '../views/tools/schema-rows.ts'
 
-/** A schema that was followed to where it is defined. */
+/** A schema with its references resolved. */
 export type Schema = Readonly<Record<string, unknown>>
 
 /** Which control fits a schema. `json` fits them all. */
 export type FieldKind = 'text' | 'number' | 'flag' | 'choice' | 'variants' | 'list' | 'object' | 'json'
 
-/** Deeper than this a person writes JSON. */
+/** Deeper levels are written as JSON. */
 export const MAX_DEPTH = 6
 
 export function fieldKind(schema: Schema, depth: number): FieldKind {

@@ -51,7 +51,7 @@ export function ListField({ schema, root, value, onChange, depth, label, id }: F
   )
 }
 
-/** An item that nothing is known of begins as an empty text. */
+/** An item without a known type starts as an empty text. */
 function emptyItem(schema: unknown): unknown {
   return typeof schema === 'object' && schema !== null && Reflect.get(schema, 'type') === 'number' ? 0 : ''
 }

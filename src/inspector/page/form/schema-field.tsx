@@ -43,7 +43,7 @@ export function SchemaControl({
   return <Field {...props} schema={schema} />
 }
 
-/** A named value: its label, its control, and what its author says of it. */
+/** A named value: its label, control and description. */
 export function SchemaField({
   name,
   ...props

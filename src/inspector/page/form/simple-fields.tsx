@@ -38,7 +38,7 @@ export function NumberField({ schema, value, onChange, id, label }: FieldProps) 
   )
 }
 
-/** Three answers where the value is optional: left out is not the same as false. */
+/** An optional value has three choices, since leaving it out differs from false. */
 export function FlagField({ value, onChange, id, label, isRequired }: FieldProps) {
   return (
     <select

@@ -22,7 +22,7 @@ const TOOL_TONES: Readonly<Record<string, Tone>> = {
   unknown: 'bad',
 }
 
-/** How a tool is there for a model. */
+/** The state of a tool, as `explain()` returns it. */
 export function ToolState({ state }: { readonly state: string }) {
   return <Badge tone={TOOL_TONES[state] ?? 'plain'}>{state}</Badge>
 }
@@ -65,7 +65,7 @@ export function ServerState({
   return <Badge tone={tone}>{wordOf(state, needs)}</Badge>
 }
 
-/** Approving and signing in are steps of a person, and no faults. */
+/** Approval and sign-in wait for a person; they are not faults. */
 function isStep(needs: keyof typeof NEEDS | undefined): boolean {
   return needs === 'approval' || needs === 'sign-in'
 }

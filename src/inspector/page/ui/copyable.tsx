@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
-/** A text to take elsewhere: a command or an address, with a button that copies it. */
+/** A command or an address, with a button that copies it. */
 export function Copyable({ text }: { readonly text: string }) {
   const [isCopied, setCopied] = useState(false)
   const copy = () =>

@@ -3,7 +3,7 @@ import { VisibleText } from './visible-text.tsx'
 const MAX_ENTRIES = 200
 const MAX_TEXT = 5_000
 
-/** JSON as a tree that opens where one looks; its first levels are open. */
+/** JSON as a tree that opens level by level; the first levels are open. */
 export function JsonTree({
   value,
   name,

@@ -5,7 +5,7 @@ import { ConfigChange } from './config-change.tsx'
 
 type Edit = Partial<Input<'change-config'>>
 
-/** What the config leaves out, each with a button that takes it in again. */
+/** What the config hides or disables, each with a button that restores it. */
 export function PutBack({
   title,
   entries,

@@ -1,4 +1,4 @@
-/** A few forms of the same thing, one of them chosen. */
+/** A row of choices, one of them selected. */
 export function Tabs({
   names,
   chosen,

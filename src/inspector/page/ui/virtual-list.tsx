@@ -8,7 +8,7 @@ const KEPT = 300
 
 const KEEPING_MS = 200
 
-/** A long list of rows of one height: only those in sight exist. Who comes back to it finds it where it was. */
+/** A long list of rows of one height; only the visible ones are rendered. Going back restores its scroll position. */
 export function VirtualList<Item>({
   items,
   rowHeight,
@@ -64,7 +64,7 @@ export function VirtualList<Item>({
   )
 }
 
-/** Each step of the browser's history knows how far its lists were scrolled. */
+/** Scroll positions are stored with each entry of the browser's history. */
 function keptTop(label: string): number {
   return Number(Object(history.state)[label]) || 0
 }

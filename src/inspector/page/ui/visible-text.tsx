@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
   '1b': 'ESC',
 }
 
-/** A text of a stranger as it is: hidden characters are written out, and nothing of it is markup. */
+/** Shows untrusted text: hidden characters are written out, and nothing is parsed as markup. */
 export function VisibleText({ text }: { readonly text: string }) {
   if (!UNSEEN.test(text)) return <>{text}</>
   return (

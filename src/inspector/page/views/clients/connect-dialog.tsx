@@ -1,9 +1,6 @@
-import { useEffect, useState } from 'preact/hooks'
 import type { Output } from '../../../api/routes.ts'
 import { tell } from '../../api-client.ts'
-import { Dialog } from '../../ui/dialog.tsx'
-import { DiffLines } from '../../ui/diff.tsx'
-import { Failed, Loading } from '../../ui/state.tsx'
+import { FileChange } from '../../ui/file-change.tsx'
 
 /** What is about to be done to a client's config. */
 export interface Plan {
@@ -22,42 +19,18 @@ export function ConnectDialog({
   readonly onClose: () => void
   readonly onChanged: () => void
 }) {
-  const [change, setChange] = useState<Output<'connect-client'>>()
-  const [error, setError] = useState<string>()
-  useEffect(() => {
-    tell('connect-client', { client, kind }).then(setChange, (failure: Error) => setError(failure.message))
-  }, [client, kind])
-  const apply = async () => {
-    try {
-      await tell('connect-client', { client, kind, confirmed: true, digest: change?.digest ?? '' })
-      onClose()
-      onChanged()
-    } catch (failure) {
-      setError((failure as Error).message)
-    }
-  }
+  const isConnecting = kind === 'connect'
   return (
-    <Dialog title={kind === 'connect' ? `Connect ${title}` : `Put ${title} back as it was`} onClose={onClose}>
-      {error !== undefined && <Failed error={error} />}
-      {!change && error === undefined && <Loading />}
-      {change && (
-        <>
-          <p class="muted wrap">
-            <code>{change.path}</code>
-          </p>
-          <Effect change={change} kind={kind} />
-          <DiffLines lines={change.diff} />
-          <div class="row">
-            <button type="button" class="button primary" onClick={apply}>
-              {kind === 'connect' ? 'Connect' : 'Put it back'}
-            </button>
-            <button type="button" class="button" onClick={onClose}>
-              Leave it
-            </button>
-          </div>
-        </>
-      )}
-    </Dialog>
+    <FileChange
+      title={isConnecting ? `Connect ${title}` : `Put ${title} back as it was`}
+      action={isConnecting ? 'Connect' : 'Put it back'}
+      draft={() => tell('connect-client', { client, kind })}
+      apply={(digest) => tell('connect-client', { client, kind, confirmed: true, digest })}
+      onClose={onClose}
+      onDone={onChanged}
+    >
+      {(change) => <Effect change={change} kind={kind} />}
+    </FileChange>
   )
 }
 

@@ -1,7 +1,7 @@
 import type { LiveEvent } from '../../../record/event-log.ts'
 import { about, duration, plural, whole } from '../../format.ts'
 
-/** An event in a few words; undefined for those that its details say best. */
+/** An event in a few words; undefined for events that are shown as JSON. */
 export function summaryOf({ type, server, details }: LiveEvent): string | undefined {
   const {
     query,

@@ -79,7 +79,7 @@ export function ClientTable({ data: { clients } }: { readonly data: OverviewData
   )
 }
 
-/** With a way to its latest session, while that is remembered. */
+/** Links to its latest session while that is remembered. */
 function ClientName({
   client: { id, isNamed, latest },
 }: {

@@ -92,7 +92,7 @@ function NewServer({ change }: { readonly change: NamedChange }) {
   )
 }
 
-/** What was and what is, field by field. */
+/** The old and the new value of each field. */
 function Fields({ change }: { readonly change: NamedChange }) {
   if (!('fields' in change)) return null
   return (

@@ -88,7 +88,7 @@ function ToolChanges({
   readonly changes: readonly NamedChange[]
   readonly suspects: readonly Suspect[]
   readonly onApprove: ((patterns: readonly string[]) => void) | undefined
-  /** How many servers have not been asked since the gateway started. */
+  /** How many servers have not started yet: what they list is remembered from before. */
   readonly asleep: number
   readonly note: string
 }) {

@@ -7,7 +7,7 @@ export type Finding = Output<'safety'>['findings'][number]
 export interface Suspect {
   readonly server: string
   readonly tool: string
-  /** That of its worst finding. */
+  /** The severity of its worst finding. */
   readonly severity: Finding['severity']
   /** The worst first. */
   readonly findings: readonly Finding[]

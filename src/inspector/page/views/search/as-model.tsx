@@ -12,7 +12,7 @@ const MAX_CHARACTERS = 20_000
 
 type Outcome = Output<'search-as-model'>
 
-/** The same search through the search tool of a session: what it checks out, what makes room, what the model reads. */
+/** The same search through the search tool of a session: what it activates and evicts, and what the model reads. */
 export function AsModel({ query }: { readonly query: string }) {
   const [outcome, setOutcome] = useState<Outcome>()
   const [error, setError] = useState<string>()

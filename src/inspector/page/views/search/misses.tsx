@@ -9,7 +9,7 @@ export function Misses({
   without,
   onTry,
 }: {
-  /** What is asked about above. */
+  /** The query that is shown above the list. */
   readonly without: string
   readonly onTry: (text: string) => void
 }) {

@@ -10,7 +10,7 @@ import { Sides } from './sides.tsx'
 
 const TYPING_MS = 180
 
-/** Type, and see what a model would find, and why. The address keeps what was typed, so that one comes back to it. */
+/** Shows what a model would find, and why, while one types. The query is kept in the address. */
 export function Search({ rest }: { readonly rest: string }) {
   const [typed, setTyped] = useState(rest)
   const field = useRef<HTMLInputElement>(null)

@@ -21,7 +21,7 @@ export function Sides({
   children,
 }: {
   readonly sides: readonly SearchSide[]
-  /** Comes before what was found, and is part of the card where nothing was. */
+  /** Shown before the matches, or inside the card when there are none. */
   readonly children: ComponentChildren
 }) {
   const [isWhole, setWhole] = useState(false)
@@ -83,7 +83,7 @@ function Side({
   )
 }
 
-/** Why nothing came, and the question that mends it. */
+/** Why nothing was found, and the question that fixes it. */
 function Nothing({
   sides,
   children,

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
 import type { Input } from '../../../api/routes.ts'
 import { ConfigChange } from '../../ui/config-change.tsx'
 import { Copyable } from '../../ui/copyable.tsx'
@@ -36,47 +36,34 @@ export function AddServer({
           setEdit({ kind: 'add', server: name.trim(), url: url.trim() })
         }}
       >
-        <div>
-          <label for="server-name">Name</label>
-          <input
-            id="server-name"
-            class="field"
-            placeholder="github"
-            value={name}
-            onInput={({ currentTarget }) => setName(currentTarget.value)}
-          />
-        </div>
+        <TextField label="Name" placeholder="github" value={name} onChange={setName} />
         {isUrl ? (
           <>
+            <TextField
+              label="Address"
+              isUrl
+              placeholder="https://example.com/mcp"
+              value={url}
+              onChange={setUrl}
+            />
             <div>
-              <label for="server-url">Address</label>
-              <input
-                id="server-url"
-                class="field"
-                type="url"
-                placeholder="https://example.com/mcp"
-                value={url}
-                onInput={({ currentTarget }) => setUrl(currentTarget.value)}
-              />
-            </div>
-            <div>
-              <button type="submit" class="button primary" disabled={name.trim() === '' || url.trim() === ''}>
+              <button
+                type="submit"
+                class="button primary"
+                disabled={name.trim() === '' || !URL.canParse(url.trim())}
+              >
                 Show the change
               </button>
             </div>
           </>
         ) : (
           <>
-            <div>
-              <label for="server-command">Command</label>
-              <input
-                id="server-command"
-                class="field"
-                placeholder="npx -y @modelcontextprotocol/server-memory"
-                value={command}
-                onInput={({ currentTarget }) => setCommand(currentTarget.value)}
-              />
-            </div>
+            <TextField
+              label="Command"
+              placeholder="npx -y @modelcontextprotocol/server-memory"
+              value={command}
+              onChange={setCommand}
+            />
             <p class="small muted">
               A web page must not decide what runs on your machine. Run this in a terminal; the gateway picks
               it up by itself:
@@ -86,5 +73,34 @@ export function AddServer({
         )}
       </form>
     </Dialog>
+  )
+}
+
+function TextField({
+  label,
+  isUrl = false,
+  placeholder,
+  value,
+  onChange,
+}: {
+  readonly label: string
+  readonly isUrl?: boolean
+  readonly placeholder: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+}) {
+  const id = useId()
+  return (
+    <div>
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        class="field"
+        inputMode={isUrl ? 'url' : 'text'}
+        placeholder={placeholder}
+        value={value}
+        onInput={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+    </div>
   )
 }

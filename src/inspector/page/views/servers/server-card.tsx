@@ -112,7 +112,7 @@ export function ServerCard({
   )
 }
 
-/** A decision, and not a fault. */
+/** Waiting for approval is not a fault. */
 function Unapproved() {
   return (
     <div class="note warn">
@@ -121,7 +121,7 @@ function Unapproved() {
   )
 }
 
-/** What mends a failure, where the reason does not say it. */
+/** How to fix a failure, where the reason does not say it. */
 function Mend({ needs, doctor }: { readonly needs: ServerNeed | undefined; readonly doctor: string }) {
   if (needs === 'config')
     return (

@@ -8,7 +8,7 @@ import { useApi } from '../../use-api.ts'
 import { AddServer } from './add-server.tsx'
 import { ServerCard } from './server-card.tsx'
 
-/** Every server: how it is doing, what it costs, and what mends it. */
+/** Every server: its state, its cost, and how to fix its problems. */
 export function Servers({ rest }: { readonly rest: string }) {
   const loaded = useApi('servers', {}, { after: ['server-state', 'server-synced', 'server-warning'] })
   const [isAdding, setAdding] = useState(false)

@@ -12,7 +12,7 @@ export function SignInToServer({
   onChanged,
 }: {
   readonly server: string
-  /** Why it is not signed in to: nobody was there, or the last attempt failed. */
+  /** Why nobody is signed in: nobody tried, or the last attempt failed. */
   readonly reason: string
   /** A sign-in that waits for consent. */
   readonly consent: Consent | null

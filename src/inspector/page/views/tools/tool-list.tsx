@@ -59,7 +59,7 @@ export function ToolList({ tools }: { readonly tools: readonly ListedTool[] }) {
             </span>
             <span class="number">{whole(tool.tokens)}</span>
             <span>
-              {/* Most tools are: only what differs from the rest stands out. */}
+              {/* Most tools are deferred, so only other states get a badge. */}
               {tool.state === 'deferred' ? (
                 <span class="small muted">{tool.state}</span>
               ) : (

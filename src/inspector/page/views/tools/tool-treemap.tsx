@@ -93,7 +93,7 @@ function ToolTile({
   )
 }
 
-/** `firecrawl_scrape` of the server `firecrawl` as `scrape`: what it has in common with its neighbours is above them. */
+/** `firecrawl_scrape` of the server `firecrawl` as `scrape`: the shared prefix is in the heading. */
 function withoutPrefix({ ownName, source }: ListedTool): string {
   const isPrefixed = ownName.toLowerCase().startsWith(`${source.toLowerCase()}_`)
   return isPrefixed ? ownName.slice(source.length + 1) : ownName

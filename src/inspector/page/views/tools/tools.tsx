@@ -19,7 +19,7 @@ const REFRESHING = [
   'call-finished',
 ]
 
-/** Every tool by its cost, or one of them. The address keeps the filter, so that one comes back to it. */
+/** Every tool by its cost, or the page of one tool. The filter is kept in the address. */
 export function Tools({ rest }: { readonly rest: string }) {
   return rest === '' ? <ToolOverview /> : <ToolPage name={rest} />
 }

@@ -3,7 +3,7 @@ import { Badge } from '../../ui/badge.tsx'
 import { Card } from '../../ui/card.tsx'
 import { type PastCall, pastCalls } from './use-call.ts'
 
-/** Earlier calls of this tool in this tab: the result of each can be shown, its arguments filled in again. */
+/** Earlier calls of this tool in this tab, each with its result and a button that fills in its arguments again. */
 export function CallHistory({
   name,
   shown,
