@@ -34,7 +34,7 @@ describe('toolcrib without a command', () => {
   it('prints the steps without a terminal, and changes nothing', async () => {
     const { status, stdout } = await toolcrib()
     expect(status).toBe(0)
-    expect(stdout).toMatch(/"toolcrib import --user" +takes 3 new servers of 2 programs/)
+    expect(stdout).toMatch(/"toolcrib import --user" +copies 3 new servers of 2 programs/)
     expect(stdout).toMatch(/"toolcrib connect --all --yes" +lets 2 programs use the gateway/)
     expect(stdout).toContain('"toolcrib setup --yes"')
     expect(existsSync(config())).toBe(false)
@@ -53,7 +53,7 @@ describe('toolcrib without a command', () => {
     expect(await runSetup(terminal, { yes: true }, new No())).toBe(1)
     expect(stdout()).toContain(`the servers of this project stay with it: ${path('.mcp.json')}`)
     expect(stdout()).toContain('3 new servers in 2 programs')
-    expect(stdout()).toContain('no server was taken; "toolcrib import --user" does it later')
+    expect(stdout()).toContain('no server was copied; "toolcrib import --user" does it later')
     expect(existsSync(config())).toBe(false)
   })
 

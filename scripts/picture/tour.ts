@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { wrap } from '../../src/cli/text.ts'
 
 /** `npm run picture`: renders the tour's terminal output as an SVG for the README. */
 const root = join(import.meta.dirname, '..', '..')
@@ -25,12 +26,16 @@ const COLOURS: Readonly<Record<string, string>> = {
   '36': '#79c0ff',
 }
 
-const lines = stdout.trimEnd().split('\n').map(withoutTemporaryPaths)
+// As it looks where it is installed, in a terminal of this width.
+const shown = stdout.trimEnd().replaceAll('node dist/cli/main.js', 'toolcrib')
+// What is wrapped keeps its style on the next line.
+const style = { colour: '', isBold: false, isDim: false }
+const lines = wrap(withoutTemporaryPaths(shown), COLUMNS).split('\n')
 const width = Math.ceil(COLUMNS * CHARACTER_WIDTH + 2 * MARGIN)
 const height = lines.length * LINE_HEIGHT + 2 * MARGIN
 const rows = lines.map((line, at) => {
   const y = MARGIN + (at + 1) * LINE_HEIGHT - 5
-  return `<text x="${MARGIN}" y="${y}" xml:space="preserve">${spans(cut(line))}</text>`
+  return `<text x="${MARGIN}" y="${y}" xml:space="preserve">${spans(line)}</text>`
 })
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="ui-monospace, 'SF Mono', Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="13" fill="#e6edf3" role="img" aria-label="The tour of toolcrib in a terminal">
 <rect width="100%" height="100%" rx="10" fill="#0d1117"/>
@@ -40,24 +45,11 @@ ${rows.join('\n')}
 writeFileSync(join(root, 'docs', 'tour.svg'), svg)
 console.log(`docs/tour.svg: ${lines.length} lines`)
 
-function withoutTemporaryPaths(line: string): string {
-  return line.replace(/\/\S*toolcrib-tour-\w+\//g, '/workshop/')
-}
-
-/** Cuts the visible text to the width of the picture; colour codes have no width. */
-function cut(line: string): string {
-  let left = COLUMNS
-  const pieces = line.split(CODE).map((piece) => {
-    if (CODE.test(piece)) return piece
-    const kept = piece.slice(0, Math.max(0, left))
-    left -= piece.length
-    return kept
-  })
-  return pieces.join('') + (left < 0 ? '…' : '')
+function withoutTemporaryPaths(text: string): string {
+  return text.replace(/\/\S*toolcrib-tour-\w+\//g, '/workshop/')
 }
 
 function spans(line: string): string {
-  const style = { colour: '', isBold: false, isDim: false }
   return line
     .split(CODE)
     .map((piece) => {

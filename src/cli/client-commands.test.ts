@@ -150,7 +150,7 @@ describe('connect and disconnect', () => {
 describe('errors and help', () => {
   it('say what there is to take, in the steps without a terminal', async () => {
     expect((await toolcrib([])).stdout).toContain(
-      'takes the servers of your programs; no new ones were found\n',
+      'copies the servers of your programs; it finds no new ones\n',
     )
     write('.cursor/mcp.json', { mcpServers: { files } })
     expect((await toolcrib([])).stdout).toContain('takes 1 new server of 1 program\n')
@@ -304,6 +304,7 @@ describe('import', () => {
     expect(status).toBe(0)
     const config = join(home, '.config', 'toolcrib', 'toolcrib.toml')
     expect(stdout).toContain(`nothing to import: Cursor uses the gateway (${config})`)
+    expect(await toolcrib(['import', '--json'])).toMatchObject({ status: 0 })
     expect(stdout).not.toContain('no servers were found')
   })
 

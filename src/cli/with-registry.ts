@@ -177,7 +177,7 @@ export async function withRegistry<Result>(
       const statuses = await orAborted(ready, signal)
       enough.stop()
       waiting.stop()
-      const waitedMs = Math.round(performance.now() - startedAt)
+      const waitedMs = Math.min(limitMs, Math.round(performance.now() - startedAt))
       return await orAborted(use({ ...opened, statuses, waitedMs, events, signal }), signal)
     } finally {
       enough.stop()

@@ -28,7 +28,7 @@ export function addCommand(terminal: Terminal): Command {
 
 const HELP = `
 The rest of the file, with its comments, stays as it is. Values may be \${VARIABLES}: better than secrets in a file. A running \
-gateway takes the server up at once.
+gateway starts it at once.
 
 Examples:
   toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem .

@@ -13,7 +13,7 @@ export function enableCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Takes "disabled" out of the server's table. A running gateway takes the server up at once.
+Takes "disabled" out of the server's table. A running gateway starts the server at once.
 
 Examples:
   toolcrib enable github

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import {
+  type ConnectableClient,
   connectableClients,
   type ImportOptions,
   type ImportOutcome,
@@ -42,24 +43,27 @@ export async function runImport(
     return 1
   }
   const outcome = await importServers(options)
+  const isFound = outcome.files.length > 0
+  const connected = isFound ? [] : await connectedClients(terminal)
   if (flags.json) terminal.printJson(outcome)
-  else if (outcome.files.length > 0) show(terminal, outcome)
-  else if (await areConnected(terminal)) return 0
+  else if (isFound) show(terminal, outcome)
+  else if (connected.length > 0) showConnected(terminal, connected)
   else showNothingFound(terminal, outcome)
-  return exitCodeOf(outcome)
+  return connected.length > 0 ? 0 : exitCodeOf(outcome)
 }
 
-/** Programs that use the gateway have no servers of their own any more; says so, and where their servers are. */
-async function areConnected(terminal: Terminal): Promise<boolean> {
-  const clients = (await connectableClients(clientPlace(terminal))).filter(({ isConnected }) => isConnected)
-  if (clients.length === 0) return false
+/** Programs that use the gateway have no servers of their own any more. */
+async function connectedClients(terminal: Terminal): Promise<ConnectableClient[]> {
+  return (await connectableClients(clientPlace(terminal))).filter(({ isConnected }) => isConnected)
+}
+
+function showConnected(terminal: Terminal, clients: readonly ConnectableClient[]): void {
   const places = [...new Set(clients.flatMap(({ gateway }) => gateway ?? []))].join(', ')
   const titles = clients.map(({ title }) => title).join(', ')
   terminal.say(
     `nothing to import: ${titles} ${clients.length === 1 ? 'uses' : 'use'} the gateway (${places})`,
   )
   terminal.say(pc.dim('see the servers with "toolcrib list"; add one with "toolcrib add"'))
-  return true
 }
 
 /** Secrets that land in a git repository are soon public: a person says yes first, or `--yes` does. */

@@ -5,7 +5,7 @@ import type { SetupFlags } from './run-setup.ts'
 /** `toolcrib setup`, and `toolcrib` alone: from the servers a person has to a client that uses the gateway. */
 export function setupCommand(terminal: Terminal): Command {
   return new Command('setup')
-    .description('Take the servers of your programs, and let the programs use the gateway.')
+    .description('Copy the servers of your programs into one config, and let the programs use the gateway.')
     .option('--yes', 'take every default, and ask nothing')
     .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: SetupFlags) => {
@@ -15,7 +15,7 @@ export function setupCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-The same as "toolcrib" without a command. It finds the MCP servers of the programs on this machine, takes them into your own \
+The same as "toolcrib" without a command. It finds the MCP servers of the programs on this machine, copies them into your own \
 config, asks for variables that have no value, checks the servers for at most ten seconds, and puts the gateway in place of \
 the servers in the programs that you choose. Every change of a file is shown first, and can be undone. Without a terminal, it \
 prints the commands for each step.

@@ -76,11 +76,11 @@ class Setup {
   async printSteps(): Promise<number> {
     const terminal = this.#terminal
     const { files, added, kept } = await importServers({ ...this.#import(), isDry: true })
-    const have = kept.length === 0 ? '' : `, beside ${plural(kept.length, 'server')} in your config`
+    const have = kept.length === 0 ? '' : `; your config has ${plural(kept.length, 'server')} already`
     const takes =
       added.length === 0
-        ? 'takes the servers of your programs; no new ones were found'
-        : `takes ${plural(added.length, 'new server')} of ${plural(files.length, 'program')}`
+        ? 'copies the servers of your programs; it finds no new ones'
+        : `copies ${plural(added.length, 'new server')} of ${plural(files.length, 'program')}`
     const clients = (await connectableClients(clientPlace(terminal))).filter(isOfUser)
     const left = clients.filter(({ isConnected }) => !isConnected).length
     const connects =
@@ -134,12 +134,12 @@ class Setup {
       `${pc.bold(plural(added.length, 'new server'))} in ${plural(programs.size, 'program')} (${[...programs].join(', ')})${have}`,
     )
     this.#warnOfSecrets(planned)
-    if (await this.#questions.confirm(`Take ${plural(added.length, 'server')} into ${this.#config}?`)) {
+    if (await this.#questions.confirm(`Copy ${plural(added.length, 'server')} into ${this.#config}?`)) {
       await importServers(this.#import())
       terminal.say(`${pc.green('added')} ${added.map(plain).join(', ')}`)
       return true
     }
-    terminal.say('no server was taken; "toolcrib import --user" does it later')
+    terminal.say('no server was copied; "toolcrib import --user" does it later')
     return kept.length > 0
   }
 
@@ -218,7 +218,7 @@ class Setup {
     const rows = check.broken.map(({ server, fault, step }) => [pc.bold(plain(server)), `${fault}; ${step}`])
     for (const row of columns(rows)) terminal.say(`  ${pc.red('✗')} ${row}`)
     if (check.broken.length > 0)
-      terminal.say(pc.dim('  the gateway works without these, and takes them up once they start'))
+      terminal.say(pc.dim('  the gateway works without these, and picks them up once they start'))
     if (check.broken.some(({ step }) => step.startsWith('set ')))
       terminal.say(pc.dim('  "toolcrib" asks for variables without a value each time you run it'))
   }

@@ -146,7 +146,7 @@ async function walk(scene: Scene, { events, say, counts, width }: Walk): Promise
 /** What a person has not done yet. */
 async function nextStep(terminal: Terminal, kind: Scene['kind']): Promise<string> {
   if (kind !== 'own')
-    return '"toolcrib" takes the servers you use elsewhere, and lets your programs use them through one gateway.'
+    return '"toolcrib" copies the servers you use elsewhere into one config, and lets your programs use them through one gateway.'
   const clients = await connectableClients(clientPlace(terminal))
   const own = clients.filter(({ isThere, isOfProject }) => isThere && !isOfProject)
   const serve = '"toolcrib serve --open" shares the servers between your programs, and opens a page.'
