@@ -153,9 +153,9 @@ describe('errors and help', () => {
       'copies the servers of your programs; it finds no new ones\n',
     )
     write('.cursor/mcp.json', { mcpServers: { files } })
-    expect((await toolcrib([])).stdout).toContain('takes 1 new server of 1 program\n')
+    expect((await toolcrib([])).stdout).toContain('copies 1 new server of 1 program\n')
     await toolcrib(['import', '--user'])
-    expect((await toolcrib([])).stdout).toContain('were found, beside 1 server in your config\n')
+    expect((await toolcrib([])).stdout).toContain('it finds no new ones; your config has 1 server already\n')
   })
 
   it('spell the program as it was started, with the config', async () => {
