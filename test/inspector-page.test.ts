@@ -718,6 +718,10 @@ describe.skipIf(!browser)('the page', () => {
       }
       await page.setViewportSize(WIDE)
       found.push(...(await overlaps(page, '.side-foot .live-text, .side-foot button')))
+      await go('servers')
+      await button('Add a server').click()
+      found.push(...(await violations(page, colours)).map((each) => `${colours} dialog: ${each}`))
+      await page.keyboard.press('Escape')
     }
     expect(found).toEqual([])
   })

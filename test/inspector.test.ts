@@ -371,6 +371,11 @@ describe('what the page counts', () => {
     expect(decisions).toMatchObject([{ kind: 'miss', title: 'A search found nothing' }])
     const [listed] = await (await get('/api/tools')).json()
     expect(listed).toMatchObject({ name: 'add', found: 1, called: 1, failed: 0 })
+    const reader = (await get('/api/events')).body?.pipeThrough(new TextDecoderStream()).getReader()
+    const { value = '' } = (await reader?.read()) ?? {}
+    const events: { session?: string }[] = JSON.parse(value.replace('data: ', '')).events
+    const [{ id }] = await (await get('/api/sessions')).json()
+    expect(new Set(events.map(({ session }) => session))).toEqual(new Set([undefined, id, 'page']))
   })
 
   it('are exact tokens, as on the command line; an estimate for a text that takes long to count', async () => {

@@ -5,6 +5,7 @@ export interface LiveEvent {
   readonly number: number
   readonly at: number
   readonly type: string
+  /** `page` for the searches and calls of the page itself, which Sessions does not list. */
   readonly session?: string
   readonly server?: string
   /** Everything else in the event. */

@@ -79,9 +79,10 @@ export class History {
   #note(event: ToolcribEvent): void {
     const { sessionId } = event
     if (sessionId === MEASURING_SESSION) return
-    const alias = sessionId === undefined ? undefined : this.#aliasOf(sessionId)
-    this.events.note(event, alias)
-    if (alias === undefined || sessionId?.startsWith(PAGE_SESSION)) return
+    const isOfPage = sessionId?.startsWith(PAGE_SESSION) === true
+    const alias = sessionId === undefined || isOfPage ? undefined : this.#aliasOf(sessionId)
+    this.events.note(event, isOfPage ? 'page' : alias)
+    if (alias === undefined) return
     const added = this.sessions.note(event, alias, this.#options.tokensPerTool)
     this.#unsaved.add(event, added, alias)
     // Now: a client may be gone by the time somebody looks.

@@ -127,6 +127,7 @@ export function Live() {
 /** The client of its session, by name where it gave one. */
 function sessionOf({ session }: LiveEvent, clients: ReadonlyMap<string, string | null>) {
   if (session === undefined) return ''
+  if (session === 'page') return 'this page'
   return clients.get(session) ?? <code>{session}</code>
 }
 
@@ -146,7 +147,14 @@ function WholeEvent({ event, onClose }: { readonly event: LiveEvent; readonly on
         {session !== undefined && (
           <>
             {' '}
-            · in session <a href={linkTo('sessions', session)}>{session}</a>
+            ·{' '}
+            {session === 'page' ? (
+              'by this page'
+            ) : (
+              <>
+                in session <a href={linkTo('sessions', session)}>{session}</a>
+              </>
+            )}
           </>
         )}
       </p>
