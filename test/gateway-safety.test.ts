@@ -1,5 +1,15 @@
-import { describe, expect, it } from 'vitest'
-import { connectClient, openGateway, rawRequest, serveTools, URL_OF_GATEWAY } from './gateway.fixture.ts'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import {
+  connectClient,
+  listening,
+  openGateway,
+  rawRequest,
+  serveTools,
+  URL_OF_GATEWAY,
+} from './gateway.fixture.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
 
 const PLAIN = script(HOSTILE_SERVER)
@@ -128,6 +138,75 @@ describe('an unauthorized client of the gateway', () => {
     fired.at(-1)?.()
     expect((await waiting).status).toBe(408)
     expect((await gateway.fetch(post(URL_OF_GATEWAY, '{ not json'))).status).toBe(400)
+  })
+})
+
+describe('a client that sends far too much', () => {
+  it('has no long name or query kept, nor seen by those who listen', async () => {
+    const { gateway, registry } = await openGateway({ plain: PLAIN }, { mode: 'lazy' })
+    const events: string[] = []
+    registry.subscribe((event) => void events.push(JSON.stringify(event)))
+    const long = 'x'.repeat(20_000)
+    const call = async (name: string, args: object) =>
+      JSON.stringify((await rawRequest(gateway, 'tools/call', { name, arguments: args })).answer)
+    expect(await call('call_tool', { name: long })).toContain('has more than 600 characters')
+    expect(await call('call_read_tool', { name: long })).toContain('has more than 600 characters')
+    expect(await call('tool_search', { query: long })).toContain('has more than 10000 characters')
+    expect(await call('tool_search', { name: long })).toContain('has more than 10000 characters')
+    const named = (method: string, params: object) => rawRequest(gateway, method, { ...params })
+    expect((await named('tools/call', { name: long })).answer).toMatchObject({
+      error: { code: -32_602, message: 'the name of tools/call has 20000 characters; 600 are the most' },
+    })
+    expect(events.filter((event) => event.length > 10_000)).toEqual([])
+    expect(await call('tool_search', { query: 'add' })).toContain('matches')
+  })
+
+  it('cannot open a session that takes much memory', async () => {
+    const { gateway } = await openGateway({})
+    const open = (clientInfo: object, capabilities: object = {}) =>
+      gateway.fetch(
+        post(
+          URL_OF_GATEWAY,
+          JSON.stringify({
+            jsonrpc: '2.0',
+            id: 1,
+            method: 'initialize',
+            params: { protocolVersion: '2025-11-25', capabilities, clientInfo },
+          }),
+        ),
+      )
+    expect((await open({ name: 'x'.repeat(70_000), version: '1' })).status).toBe(413)
+    expect((await open({ name: 'x', version: '1' }, { extensions: { x: 'y'.repeat(70_000) } })).status).toBe(
+      413,
+    )
+    expect((await open({ name: 'x'.repeat(1_000), version: '1' })).status).toBe(200)
+    expect(gateway.clients().map(({ name }) => name)).toEqual(['x'.repeat(200)])
+  })
+
+  it('is turned away while too many large bodies arrive', async () => {
+    const { gateway } = await openGateway({})
+    const url = await listening(
+      createServer((request, response) => void gateway.handle(request, response)).unref(),
+    )
+    const head = `POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n`
+    const begin = () => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1')
+      onTestFinished(() => void socket.destroy())
+      socket.write(head)
+      return socket
+    }
+    const arriving = Array.from({ length: 64 }, begin)
+    let answer = ''
+    await vi.waitFor(async () => {
+      const [reply] = await once(begin(), 'data', { signal: AbortSignal.timeout(500) })
+      answer = String(reply)
+      expect(answer).toMatch(/^HTTP\/1\.1 503 /)
+    }, 10_000)
+    expect(answer.toLowerCase()).toContain('retry-after: 1')
+    const statusOf = async (body: string) => (await fetch(`${url}/mcp`, { method: 'POST', body })).status
+    expect(await statusOf('{}')).toBe(415)
+    for (const socket of arriving) socket.destroy()
+    await vi.waitFor(async () => expect(await statusOf(`{}${' '.repeat(100_000)}`)).toBe(415), 10_000)
   })
 })
 

@@ -149,6 +149,11 @@ export class ClientRecord {
 
 function nameOf(info: unknown): { readonly name: string | undefined; readonly version: string | undefined } {
   const { name, version } = isJson(info) ? info : {}
-  const text = (value: unknown) => (typeof value === 'string' ? value.slice(0, MAX_TEXT) : undefined)
-  return { name: text(name), version: text(version) }
+  return { name: beginningOf(name), version: beginningOf(version) }
+}
+
+/** A copy: a slice would keep all of a long text in memory. */
+function beginningOf(text: unknown): string | undefined {
+  if (typeof text !== 'string' || text.length <= MAX_TEXT) return typeof text === 'string' ? text : undefined
+  return Buffer.from(text.slice(0, MAX_TEXT)).toString()
 }

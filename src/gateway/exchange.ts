@@ -40,7 +40,7 @@ export interface BodyLimits extends Pick<Limits, 'maxBodyBytes' | 'maxBodyKeys' 
 
 /** What came of reading a body. */
 export type Body =
-  | { readonly kind: 'json'; readonly value: unknown }
+  | { readonly kind: 'json'; readonly value: unknown; readonly characters: number }
   | { readonly kind: 'too-large' | 'too-many-keys' | 'too-slow' | 'invalid' }
 
 /** How many bytes a client may leave unread on a stream before it is disconnected. */
@@ -50,7 +50,7 @@ export const MAX_UNREAD_BYTES = 8 * 1024 * 1024
 export function parseBody(text: string, { maxBodyKeys }: Pick<Limits, 'maxBodyKeys'>): Body {
   if (maxBodyKeys > 0 && hasMoreKeys(text, maxBodyKeys)) return { kind: 'too-many-keys' }
   try {
-    return { kind: 'json', value: JSON.parse(text) }
+    return { kind: 'json', value: JSON.parse(text), characters: text.length }
   } catch {
     return { kind: 'invalid' }
   }

@@ -33,6 +33,7 @@ describe('a body with many keys', () => {
     expect(parseBody(text, { maxBodyKeys: Math.max(1, count) })).toEqual({
       kind: 'json',
       value: JSON.parse(text),
+      characters: text.length,
     })
     if (count > 1) expect(parseBody(text, { maxBodyKeys: count - 1 })).toEqual({ kind: 'too-many-keys' })
   })

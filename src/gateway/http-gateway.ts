@@ -2,6 +2,7 @@ import type { Access } from './access.ts'
 import { type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { INTERNAL_ERROR, isJson, PARSE_ERROR, REFUSED } from './json-rpc.ts'
+import { type BodyRoom, LargeBodies } from './large-bodies.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { LegacyDoor } from './legacy-door.ts'
 import { LegacySessions } from './legacy-sessions.ts'
@@ -65,6 +66,7 @@ export class HttpGateway {
   readonly #retired = new Set<KnownDoor>()
   /** Requests that were let in and are not answered yet. */
   readonly #posts = new Set<Promise<void>>()
+  readonly #bodies = new LargeBodies()
   #arriving = 0
   #isStopping = false
   #isDraining = false
@@ -218,29 +220,32 @@ export class HttpGateway {
   }
 
   async #serve(exchange: Exchange, arrived: Arrived): Promise<void> {
-    const { limits, load, schedule } = this.#services
+    const { limits, load } = this.#services
     const { client } = arrived
     if (this.#isDraining) return refuseStopping(exchange)
     if (exchange.method === 'GET') return this.#legacy.get(exchange, client)
     if (exchange.method === 'DELETE') return this.#legacy.delete(exchange, client)
     if (exchange.method !== 'POST') return refuse(exchange, 405, 'use POST', { allow: 'GET, POST, DELETE' })
     if (limits.maxRequests > 0 && load.total + this.#arriving >= limits.maxRequests)
-      return refuseRpc(
-        exchange,
-        503,
-        { code: REFUSED, message: 'the gateway is busy', data: RETRY_HINT },
-        RETRY,
-      )
+      return refuseBusy(exchange)
     if (load.isFull(client.principal.id)) {
       const message = 'too many calls are under way; wait for some of them to end'
       return refuseRpc(exchange, 429, { code: REFUSED, message, data: RETRY_HINT }, RETRY)
     }
+    const room = this.#bodies.admit(exchange)
+    if (!room) return refuseBusy(exchange)
+    await this.#receive(exchange, arrived, room).finally(() => room.leave())
+  }
+
+  async #receive(exchange: Exchange, arrived: Arrived, room: BodyRoom): Promise<void> {
+    const { limits, schedule } = this.#services
     this.#arriving++
     const body = await exchange.readBody({ ...limits, schedule }).finally(() => this.#arriving--)
     if (body.kind !== 'json') {
       const { status, ...error } = BODY_FAULTS[body.kind]
       return refuseRpc(exchange, status, error)
     }
+    room.arrived(body.characters)
     // It took its time to arrive.
     if (this.#isDraining) return refuseStopping(exchange)
     const posting = this.#post(exchange, body.value, arrived)
@@ -304,6 +309,11 @@ export class HttpGateway {
       return
     }
   }
+}
+
+function refuseBusy(exchange: Exchange): void {
+  const error = { code: REFUSED, message: 'the gateway is busy', data: RETRY_HINT }
+  refuseRpc(exchange, 503, error, RETRY)
 }
 
 function refuseStopping(exchange: Exchange): void {

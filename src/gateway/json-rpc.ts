@@ -52,9 +52,16 @@ export function isRequestId(id: unknown): id is string | number {
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
 }
 
-/** A text that the parameters of a request must have. Throws an `RpcError` when they do not. */
-export function textParam(method: string, params: Json, name: string): string {
+/** No name and no URI in use is longer. Some are kept after their request: in counts, events and subscriptions. */
+export const MAX_CHARACTERS = { name: 600, uri: 8_192 } as const
+
+/** The name or URI that the parameters of a request must have. Throws an `RpcError` when they do not. */
+export function textParam(method: string, params: Json, name: keyof typeof MAX_CHARACTERS): string {
   const value = params[name]
-  if (typeof value === 'string') return value
-  throw new RpcError(INVALID_PARAMS, `${method} needs ${name}, a string`)
+  if (typeof value !== 'string') throw new RpcError(INVALID_PARAMS, `${method} needs ${name}, a string`)
+  if (value.length <= MAX_CHARACTERS[name]) return value
+  throw new RpcError(
+    INVALID_PARAMS,
+    `the ${name} of ${method} has ${value.length} characters; ${MAX_CHARACTERS[name]} are the most`,
+  )
 }

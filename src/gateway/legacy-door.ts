@@ -7,6 +7,9 @@ import type { LegacySessions } from './legacy-sessions.ts'
 import { LEGACY_VERSIONS } from './protocol.ts'
 
 const MAX_BATCH = 100
+/** What a client says of itself is kept with its session. */
+const MAX_INITIALIZE_CHARACTERS = 64 * 1024
+const OVERSIZE = `the parameters of initialize have more than ${MAX_INITIALIZE_CHARACTERS} characters`
 
 /** Serves clients of the older era over HTTP: each opens a session, and names it in its further requests. */
 export class LegacyDoor {
@@ -56,6 +59,7 @@ export class LegacyDoor {
       })
     if (!isJson(params) || !isJson(params.capabilities) || typeof params.protocolVersion !== 'string')
       return refuseRpc(exchange, 400, { id, code: INVALID_PARAMS, message: 'initialize lacks parameters' })
+    if (isOversize(params)) return refuseRpc(exchange, 413, { id, code: INVALID_REQUEST, message: OVERSIZE })
     // The greeting is made while the disk is busy: the first one takes as long.
     const opened = await this.#sessions.begin(client, params, (session) => session.greeting(params))
     if (!opened) return refuseRpc(exchange, 401, { id, code: REFUSED, message: 'a token is needed' })
@@ -116,6 +120,15 @@ function isMessage(message: unknown): message is Json {
   if (typeof method === 'string')
     return (id === undefined || isRequestId(id)) && (params === undefined || isJson(params))
   return isRequestId(id) && (isJson(result) || isJson(error))
+}
+
+function isOversize(params: Json): boolean {
+  try {
+    return JSON.stringify(params).length > MAX_INITIALIZE_CHARACTERS
+  } catch {
+    // Nested too deep to be written.
+    return true
+  }
 }
 
 function isInitialize({ method, id }: Json): boolean {

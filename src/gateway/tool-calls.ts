@@ -2,7 +2,7 @@ import { type ExecutedCall, type Session, ToolcribError, type ToolRegistry, type
 import { ServerError } from 'toolcrib/mcp'
 import { Answered, failed, summaryOf, toCallResult } from './answered.ts'
 import type { ClientLine } from './client-line.ts'
-import { INVALID_PARAMS, isJson, type Json, RpcError, textParam } from './json-rpc.ts'
+import { INVALID_PARAMS, isJson, type Json, MAX_CHARACTERS, RpcError, textParam } from './json-rpc.ts'
 import type { ProfileView } from './profile-view.ts'
 import { isReadOnly, ShownFindings } from './shown-findings.ts'
 import type { Strangers } from './strangers.ts'
@@ -45,6 +45,8 @@ export class ToolCalls {
   async call(params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
     const { arguments: args, name: _, ...rest } = params
     const name = textParam('tools/call', params, 'name')
+    const fault = oversizeOf(name, args)
+    if (fault !== undefined) return failed(fault)
     const target = isDoor(name) && isJson(args) ? args.name : name
     let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
     const isStrange =
@@ -152,6 +154,21 @@ class SentCall {
     }
     return this.outcome.summary
   }
+}
+
+/** Longer than any request in words. */
+const MAX_QUERY_CHARACTERS = 10_000
+
+/** What is too long in the arguments of a door or a search: names and queries are kept after their call. */
+function oversizeOf(name: string, args: unknown): string | undefined {
+  const most = isDoor(name)
+    ? MAX_CHARACTERS.name
+    : SEARCH_TOOLS.includes(name)
+      ? MAX_QUERY_CHARACTERS
+      : undefined
+  if (most === undefined || !isJson(args)) return undefined
+  const long = ['name', 'query', 'pattern'].find((key) => String(args[key] ?? '').length > most)
+  return long && `the ${long} for ${name} has more than ${most} characters; make it shorter. Nothing was run.`
 }
 
 function isDoor(name: string): boolean {

@@ -1,4 +1,5 @@
 import type { ToolcribEvent } from 'toolcrib'
+import { beginningOf } from './beginning-of.ts'
 
 /** An event as the page shows it: with a number, and a name for its session that opens nothing. */
 export interface LiveEvent {
@@ -83,5 +84,5 @@ function bounded(details: Readonly<Record<string, unknown>>): Readonly<Record<st
   const text = JSON.stringify(details)
   return text.length <= MAX_DETAIL_CHARACTERS
     ? details
-    : { cut: `${text.slice(0, MAX_DETAIL_CHARACTERS)} … (${text.length} characters)` }
+    : { cut: `${beginningOf(text, MAX_DETAIL_CHARACTERS)} … (${text.length} characters)` }
 }

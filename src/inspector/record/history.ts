@@ -14,6 +14,7 @@ import {
   type ToolCounts,
   type Totals,
 } from './activity.ts'
+import { beginningOf } from './beginning-of.ts'
 import { EventLog } from './event-log.ts'
 import { aliasOf, SessionLog } from './session-log.ts'
 
@@ -161,7 +162,7 @@ class ActivityBuilder {
       this.#count(name, { called: 1, failed: ok ? 0 : 1, durationMs: Math.round(durationMs) })
     }
     if (event.type === 'missed')
-      this.#misses.push({ at: event.at, what: event.what, text: event.text.slice(0, 300) })
+      this.#misses.push({ at: event.at, what: event.what, text: beginningOf(event.text, 300) })
     if (this.#misses.length > 200) this.#misses.shift()
   }
 

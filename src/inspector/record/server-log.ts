@@ -1,4 +1,5 @@
 import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
+import { beginningOf } from './beginning-of.ts'
 
 /** A line about a server. */
 export interface ServerLine {
@@ -107,7 +108,7 @@ class Course {
   #add(at: number, level: ServerLine['level'], text: string): void {
     const last = this.#lines.at(-1)
     if (last?.text === text) return
-    this.#lines.push({ at, level, text: text.slice(0, MAX_TEXT) })
+    this.#lines.push({ at, level, text: beginningOf(text, MAX_TEXT) })
     if (this.#lines.length > KEPT_LINES) this.#lines.shift()
   }
 }

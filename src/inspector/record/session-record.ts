@@ -1,5 +1,6 @@
 import type { ToolcribEvent } from 'toolcrib'
 import { addTotals, NO_TOTALS, type Totals } from './activity.ts'
+import { beginningOf } from './beginning-of.ts'
 
 /** One thing that happened in a session. */
 export interface SessionStep {
@@ -253,7 +254,7 @@ export class SessionRecord {
     text: string,
     more: Partial<SessionStep> = {},
   ): void {
-    this.steps.push({ at, turn: this.#turn, kind, text: text.slice(0, MAX_TEXT), ...more })
+    this.steps.push({ at, turn: this.#turn, kind, text: beginningOf(text, MAX_TEXT), ...more })
     if (this.steps.length > MAX_STEPS) this.steps.shift()
   }
 }
