@@ -53,7 +53,7 @@ describe('toolcrib without a command', () => {
     expect(await runSetup(terminal, { yes: true }, new No())).toBe(1)
     expect(stdout()).toContain(`the servers of this project stay with it: ${path('.mcp.json')}`)
     expect(stdout()).toContain('3 new servers in 2 programs')
-    expect(stdout()).toContain('no server was copied; "toolcrib import --user" does it later')
+    expect(stdout()).toContain('no server was copied; do it later with "toolcrib import --user"')
     expect(existsSync(config())).toBe(false)
   })
 
@@ -73,7 +73,7 @@ describe('toolcrib without a command', () => {
     ).toEqual(['toolcrib'])
     const again = await toolcrib('--yes')
     expect(again.stdout).toContain('3 servers in your config, and no new ones in other programs')
-    expect(again.stdout).toContain('no program is left to connect')
+    expect(again.stdout).toContain('your programs are connected already')
     expect((await toolcrib('disconnect', '--all')).status).toBe(0)
     expect(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).toBe(cursor)
   })
@@ -95,7 +95,7 @@ describe('toolcrib without a command', () => {
     expect(await runSetup(terminal, {}, new Answers())).toBe(0)
     const said = String(output.read())
     expect(said).toContain('2 of 3 servers ready')
-    expect(said).toContain('no program was changed; "toolcrib connect" does it later')
+    expect(said).toContain('no program was changed; do it later with "toolcrib connect"')
     for (const line of said.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     expect(readFileSync(config(), 'utf8')).not.toContain('the-value')
     expect(withSavedVariables(env).RAIN_KEY).toBe('the-value-of-the-key')
@@ -223,7 +223,7 @@ process.exit(1)
     const { status, stdout } = await toolcrib('--yes')
     expect(status).toBe(1)
     expect(stdout).toMatch(
-      /no server is ready, so no program is changed; mend one, then run "toolcrib" again\n$/,
+      /no server is ready, so no program is changed; fix one, then run "toolcrib" again\n$/,
     )
   })
 

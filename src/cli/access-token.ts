@@ -93,7 +93,7 @@ const BEARER = /^[\w\-.~+/]+=*$/
 
 function checked(token: string, from: string): string {
   if (BEARER.test(token)) return token
-  throw invalid(`the token of ${from} must be made of letters, digits and -._~+/, without blanks`)
+  throw invalid(`the token of ${from} may contain only letters, digits and -._~+/`)
 }
 
 function invalid(message: string): ToolcribError {

@@ -41,7 +41,8 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
   if (wants.length > 0) return { fault: first, step: `set ${wants.join(' and ')}${passedOn(wants)}`, wants }
   return {
     fault: first,
-    step: config.url === undefined ? `run it by hand to see why${byHand(config)}` : `check url of ${server}`,
+    step:
+      config.url === undefined ? `run it by hand to see why${byHand(config)}` : `check the url of ${server}`,
   }
 }
 

@@ -55,7 +55,7 @@ function requireValid(name: string, server: ImportedServer): void {
   if (!/^[\p{L}\p{N}][\p{L}\p{N}_.-]*$/u.test(name))
     throw new ToolcribError(
       'config-invalid',
-      `the name "${plain(name)}" cannot be used: begin with a letter or digit, and go on with these, "_", "-" or "."`,
+      `the name "${plain(name)}" cannot be used: begin with a letter or digit, then use letters, digits, "_", "-" and "."`,
     )
   readConfig({ server: { [name]: server } }, { env: {} })
 }

@@ -169,5 +169,5 @@ function outcomeOf(server: string, { approved, waiting }: Pick<Outcome, 'approve
   const [change] = waiting.filter((each) => each.server === server && !('tool' in each))
   if (change === undefined) return ''
   const step = `"toolcrib approve ${shellWord(`${server}@${changeDigest(change)}`)}"`
-  return `; without its tools it was not approved: mend it, or approve its command alone with ${step}`
+  return `; without its tools it was not approved: fix it, or approve its command alone with ${step}`
 }

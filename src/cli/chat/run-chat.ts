@@ -11,8 +11,7 @@ import { approval } from './approval.ts'
 import { type ChatTools, openChatTools, type ToolSources } from './chat-tools.ts'
 import { chooseModel, type Environment, type ModelChoice } from './choose-model.ts'
 import { Conversation } from './conversation.ts'
-import { keepLine, readHistory } from './history-file.ts'
-import { LineReader } from './line-reader.ts'
+import { keepLine, LineReader, readHistory } from './line-reader.ts'
 import { oneLine } from './printable.ts'
 import { EventPrinter } from './show-events.ts'
 import { runSlashCommand } from './slash-commands.ts'
@@ -217,11 +216,11 @@ function describeStop({ stop, limit, error, refusal, iterations }: AgentResult):
     case 'cancelled':
       return pc.dim('(stopped)\n')
     case 'length':
-      return pc.dim('(the answer reached the token limit; say “go on”)\n')
+      return pc.dim('(the answer reached the token limit; type “continue”)\n')
     case 'limit':
       if (limit !== undefined && limit !== 'maxIterations')
         return pc.yellow(`Stopped: the limit of ${LIMIT_FLAGS[limit]} is used up.\n`)
-      return pc.yellow(`Stopped after ${iterations} turns; say “go on” to continue.\n`)
+      return pc.yellow(`Stopped after ${iterations} turns; type “continue” to continue.\n`)
     case 'refused':
       return pc.yellow(`The model refused. ${oneLine(refusal ?? '', 300)}\n`)
     case 'failed':

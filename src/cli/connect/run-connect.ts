@@ -183,6 +183,7 @@ function showOutcome(
   terminal.say(`${pc.green('connected')} ${titles}; restart ${pending.length === 1 ? 'it' : 'them'}`)
   for (const { client, title } of pending)
     terminal.say(pc.dim(`  the old config of ${title} is in ${backups.get(client)}`))
+  if (flags.http) terminal.say('  keep the gateway running for them, with "toolcrib serve"')
   terminal.say(pc.dim(`  undo with "toolcrib disconnect ${pending.map(({ client }) => client).join(' ')}"`))
 }
 

@@ -81,7 +81,7 @@ function withoutConfig(problem: string): Report {
   const nextSteps = isThere
     ? ['correct the config where the problem above says']
     : [
-        'take the servers of your other programs with "toolcrib import --user"',
+        'copy the servers of your other programs with "toolcrib import --user"',
         'or add one with "toolcrib add"',
       ]
   return { healthy: false, files: [], problem, servers: [], findings: [], lockfile, nextSteps }

@@ -10,9 +10,8 @@ import {
   ToolcribError,
   usageMemory,
 } from 'toolcrib'
-import { confidenceInterval, type Interval, mean, rounded } from './figures.ts'
+import { type Bin, confidenceInterval, type Interval, mean, reliabilityOf, rounded } from './figures.ts'
 import { cloneKey, type EvalCase, type PastRequest, toGroups } from './load-case.ts'
-import { type Bin, reliabilityOf } from './reliability.ts'
 
 /** How many matches are evaluated. */
 const DEPTH = 10

@@ -31,7 +31,10 @@ export async function runMemory(
   const opened = openUserMemory({ ...config, memory: true }, { env: terminal.env, store: stores?.store })
   try {
     if (opened === undefined)
-      throw new ToolcribError('config-invalid', 'there is no folder for a memory; set HOME or XDG_STATE_HOME')
+      throw new ToolcribError(
+        'config-invalid',
+        'there is no folder for the memory; set HOME or XDG_STATE_HOME',
+      )
     const isForgetting = forgetTool !== undefined || forgetServer !== undefined || forgetAll
     const memories = await withOwners(opened.memory)
     if (isForgetting) return await forget(terminal, memories, flags)
@@ -84,7 +87,7 @@ async function forget(
     if (count === 0 && !json) terminal.say('Nothing was remembered.')
     return 0
   }
-  terminal.note(`nothing is remembered of "${plain(name)}"; see the names with "toolcrib memory"`)
+  terminal.note(`nothing is remembered about "${plain(name)}"; see the names with "toolcrib memory"`)
   return 1
 }
 

@@ -28,7 +28,7 @@ describe('the lines of a gateway', () => {
     const knock = () => lines.info({ method: 'GET', route: '/mcp', status: 403, ms: 0 }, 'request')
     for (let nth = 0; nth < 10_000; nth++) knock()
     expect(logs.lines()).toHaveLength(60)
-    expect(logs.lines().at(-1)?.message).toContain('more of them in this minute are not logged')
+    expect(logs.lines().at(-1)?.message).toContain('further ones in this minute are not logged')
     clock.now = 60_000
     knock()
     expect(logs.lines()).toHaveLength(61)

@@ -36,7 +36,7 @@ export class GatewayLines implements GatewayLogger {
     this.#refusals++
     if (this.#refusals > MAX_REFUSALS_PER_MINUTE) return
     const isLast = this.#refusals === MAX_REFUSALS_PER_MINUTE
-    const note = isLast ? '; more of them in this minute are not logged' : ''
+    const note = isLast ? '; further ones in this minute are not logged' : ''
     this.#add('warn', `request ${method} ${route}: ${status}, ${ms} ms${note}`)
   }
 

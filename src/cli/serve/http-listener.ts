@@ -130,7 +130,7 @@ function started(server: Server, { host, port }: ListenOptions): Promise<void> {
 function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOptions): ToolcribError {
   const reasons: Record<string, string> = {
     EADDRINUSE: `port ${port} of ${host} is taken; choose another with --port, or a free one with --port 0`,
-    EACCES: `port ${port} needs more rights than you have; choose one above 1023 with --port`,
+    EACCES: `port ${port} needs privileges that you do not have; choose one above 1023 with --port`,
     EADDRNOTAVAIL: `${host} is not an address of this machine; choose another with --host`,
   }
   const message = reasons[error.code ?? ''] ?? `cannot listen on ${host}:${port}: ${error.message}`

@@ -77,6 +77,6 @@ async function inRedis(address: URL, setting: string): Promise<ServeStores> {
 function describeFault(error: unknown, { protocol, host }: URL, setting: string): string {
   const reason = error instanceof Error ? plain(error.message) : 'it does not respond'
   const step = `start it, or correct ${setting}`
-  return `the store ${protocol}//${host} cannot be used: ${reason}; ${step}. Until it works, which is tried again each second, \
+  return `the store ${protocol}//${host} cannot be used: ${reason}; ${step}. It is tried again every second; until it works, \
 replicas share nothing`
 }

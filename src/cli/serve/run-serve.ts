@@ -285,7 +285,7 @@ function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {
 }
 
 function alreadyRunning({ report }: RunningGateway, cause: unknown): ToolcribError {
-  const step = 'use it, end it with "toolcrib stop", or choose another --port'
+  const step = 'use that one, stop it with "toolcrib stop", or choose another --port'
   return new ToolcribError(
     'source-unavailable',
     `a gateway of this config is running at ${report.url}; ${step}`,

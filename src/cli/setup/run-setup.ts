@@ -39,7 +39,7 @@ export async function runSetup(
     return await setup.run()
   } catch (error) {
     if (!(error instanceof Left)) throw error
-    terminal.say('left; nothing more was changed')
+    terminal.say('cancelled; nothing else was changed')
     return 130
   }
 }
@@ -63,7 +63,7 @@ class Setup {
     const check = (await this.#askWanted(first)) ? await this.#check() : first
     this.#showCheck(check)
     if (check.ready === 0) {
-      const step = 'mend one, then run "toolcrib" again'
+      const step = 'fix one, then run "toolcrib" again'
       this.#terminal.say(`no server is ready, so no program is changed; ${step}`)
       return 1
     }
@@ -117,7 +117,7 @@ class Setup {
       terminal.say(pc.dim(`the servers of this project stay with it: ${[...new Set(leftOut)].join(', ')}`))
     if (total === 0) {
       terminal.say(
-        `no MCP servers were found: ${plural(looked.length, 'file')} of other programs were looked at`,
+        `no MCP servers were found in ${plural(looked.length, 'file')} where other programs keep theirs`,
       )
       terminal.say('add one with "toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem ."')
       terminal.say('or see what toolcrib does first, with "toolcrib tour"')
@@ -139,7 +139,7 @@ class Setup {
       terminal.say(`${pc.green('added')} ${added.map(plain).join(', ')}`)
       return true
     }
-    terminal.say('no server was copied; "toolcrib import --user" does it later')
+    terminal.say('no server was copied; do it later with "toolcrib import --user"')
     return kept.length > 0
   }
 
@@ -230,13 +230,18 @@ class Setup {
     const own = clients.filter(isOfUser)
     const open = own.filter(({ isConnected, problem }) => !isConnected && !problem)
     if (open.length === 0) {
-      terminal.say('no program is left to connect; "toolcrib connect" shows which are known')
+      const isAny = own.some(({ isConnected }) => isConnected)
+      terminal.say(
+        isAny
+          ? 'your programs are connected already; see them with "toolcrib connect"'
+          : 'no program was found that could use the gateway; see which are known with "toolcrib connect"',
+      )
       return
     }
     const choices = open.map(({ client, title, path }) => ({ value: client, label: title, hint: path }))
     const chosen = await this.#questions.choose('Which programs should use the gateway?', choices)
     if (chosen.length === 0) {
-      terminal.say('no program was changed; "toolcrib connect" does it later')
+      terminal.say('no program was changed; do it later with "toolcrib connect"')
       return
     }
     const known = (await ServersFile.open(this.#config)).servers()
@@ -253,7 +258,7 @@ class Setup {
       showDiff(terminal, diff)
     }
     if (!(await this.#questions.confirm('Write these changes?'))) {
-      terminal.say('nothing was written; "toolcrib connect" does it later')
+      terminal.say('nothing was written; do it later with "toolcrib connect"')
       return
     }
     for (const change of changes) await applyConnect(change, place)
