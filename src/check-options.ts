@@ -39,7 +39,7 @@ export function checkFields<Fields extends object>(
   object: object,
   rules: OptionRules<Fields>,
 ): void {
-  checkKnown(owner, '', object as Readonly<Record<string, unknown>>, rules)
+  checkKnown(owner, '', object as Readonly<Record<string, unknown>>, rules, Object.keys(rules))
 }
 
 /** One of these values. */
@@ -180,7 +180,7 @@ function checkMembers(
     const step = nearest === undefined ? `it takes ${known.join(', ')}` : `did you mean "${path}${nearest}"?`
     throw invalid(`${owner} has no option "${path}${key}"; ${step}`)
   }
-  checkKnown(owner, path, options, rules)
+  checkKnown(owner, path, options, rules, known)
 }
 
 function checkKnown(
@@ -188,8 +188,9 @@ function checkKnown(
   path: string,
   options: Readonly<Record<string, unknown>>,
   rules: Readonly<Record<string, ValueCheck>>,
+  known: readonly string[],
 ): void {
-  for (const key of Object.keys(rules)) {
+  for (const key of known) {
     const check = rules[key] as ValueCheck
     const value = options[key]
     if (value === undefined && !check.isRequired) continue

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { GatewayOAuth, GatewayOptions, GatewayToken } from './gateway-options.ts'
 import { OAuthResource } from './oauth-resource.ts'
 import { type Principal, Refusal } from './principal.ts'
@@ -137,8 +137,7 @@ function lowerCase(names: readonly string[]): ReadonlySet<string> {
 }
 
 function hostnameOf(host: string): string | undefined {
-  const { name } = /^(?<name>\[[0-9a-f:.]+\]|[^:/?#@\s]+)(?::\d+)?$/.exec(host)?.groups ?? {}
-  return name
+  return /^(\[[0-9a-f:.]+\]|[^:/?#@\s]+)(?::\d+)?$/.exec(host)?.[1]
 }
 
 function knownToken({ token, profile, name }: GatewayToken, index: number): KnownToken {
@@ -149,5 +148,5 @@ function knownToken({ token, profile, name }: GatewayToken, index: number): Know
 }
 
 function digestOf(token: string): Buffer {
-  return createHash('sha256').update(token).digest()
+  return hash('sha256', token, 'buffer')
 }

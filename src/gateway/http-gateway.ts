@@ -1,5 +1,5 @@
 import type { Access } from './access.ts'
-import { type Exchange, refuse, refuseRpc } from './exchange.ts'
+import { type Body, type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { INTERNAL_ERROR, isJson, PARSE_ERROR, REFUSED } from './json-rpc.ts'
 import { type BodyRoom, LargeBodies } from './large-bodies.ts'
@@ -160,7 +160,7 @@ export class HttpGateway {
     const principal = await this.#identify(exchange)
     if (!principal) return
     if (path === '/metrics') return this.#metrics(exchange, principal)
-    if (!MCP_PATH.test(path)) return refuse(exchange, 404, 'there is nothing here')
+    if (!isMcpPath(path)) return refuse(exchange, 404, 'there is nothing here')
     const client = this.#clientOf(exchange, principal)
     if (client) return this.#serve(exchange, { client, revision })
   }
@@ -234,13 +234,15 @@ export class HttpGateway {
     }
     const room = this.#bodies.admit(exchange)
     if (!room) return refuseBusy(exchange)
-    await this.#receive(exchange, arrived, room).finally(() => room.leave())
+    try {
+      await this.#receive(exchange, arrived, room)
+    } finally {
+      room.leave()
+    }
   }
 
   async #receive(exchange: Exchange, arrived: Arrived, room: BodyRoom): Promise<void> {
-    const { limits, schedule } = this.#services
-    this.#arriving++
-    const body = await exchange.readBody({ ...limits, schedule }).finally(() => this.#arriving--)
+    const body = await this.#readBody(exchange)
     if (body.kind !== 'json') {
       const { status, ...error } = BODY_FAULTS[body.kind]
       return refuseRpc(exchange, status, error)
@@ -253,11 +255,22 @@ export class HttpGateway {
     await posting.finally(() => this.#posts.delete(posting))
   }
 
+  async #readBody(exchange: Exchange): Promise<Body> {
+    const { limits, schedule } = this.#services
+    const { maxBodyBytes, maxBodyKeys, bodyTimeoutMs } = limits
+    this.#arriving++
+    try {
+      return await exchange.readBody({ maxBodyBytes, maxBodyKeys, bodyTimeoutMs, schedule })
+    } finally {
+      this.#arriving--
+    }
+  }
+
   /** Tokens and profiles may have changed since the request began to arrive: then both are looked up again. */
   async #post(exchange: Exchange, body: unknown, arrived: Arrived): Promise<void> {
-    const isOlder = await isLegacy(exchange, body)
+    const isOlder = isKnownLegacy(exchange, body) ?? (await isLegacy(exchange, body))
     for (let known: Arrived | undefined = arrived; ; known = undefined) {
-      const client = await this.#currentClient(exchange, known)
+      const client = this.#isUnchanged(known) ? known.client : await this.#clientNow(exchange)
       if (!client) return
       // Every door is closed, and stays so.
       if (this.#isClosed) return refuseStopping(exchange)
@@ -269,10 +282,12 @@ export class HttpGateway {
     }
   }
 
-  /** The sender of a request: the one that is known, unless tokens or profiles changed since. */
-  async #currentClient(exchange: Exchange, known: Arrived | undefined): Promise<ClientIdentity | undefined> {
-    if (known && known.revision === this.#access.revision && this.#isCurrent(known.client))
-      return known.client
+  /** Whether neither tokens nor profiles changed since the sender of a request was looked up. */
+  #isUnchanged(known: Arrived | undefined): known is Arrived {
+    return known?.revision === this.#access.revision && this.#isCurrent(known.client)
+  }
+
+  async #clientNow(exchange: Exchange): Promise<ClientIdentity | undefined> {
     const principal = await this.#identify(exchange)
     return principal && this.#clientOf(exchange, principal)
   }
@@ -322,23 +337,30 @@ function refuseStopping(exchange: Exchange): void {
 
 /** The profile that the path of a request names. */
 function profileOf({ path }: Exchange): string | undefined {
-  return MCP_PATH.exec(path)?.groups?.profile
+  return path === '/mcp' ? undefined : MCP_PATH.exec(path)?.groups?.profile
 }
 
-/** Whether a request is of the older era. What the version header and the body leave open is decided by the SDK. */
-async function isLegacy(exchange: Exchange, body: unknown): Promise<boolean> {
+function isMcpPath(path: string): boolean {
+  return path === '/mcp' || MCP_PATH.test(path)
+}
+
+/** Whether a request is of the older era; undefined where the version header and the body leave that open. */
+function isKnownLegacy(exchange: Exchange, body: unknown): boolean | undefined {
   const version = exchange.header('mcp-protocol-version')
   const isPlain = isJson(body) && body.jsonrpc === '2.0'
   const claims =
     isPlain && isJson(body.params) && isJson(body.params._meta) && VERSION_KEY in body.params._meta
   if (isPlain && !claims && (version === undefined || LEGACY_VERSIONS.includes(version))) return true
-  if (claims && version === MODERN_VERSION) return false
+  return claims && version === MODERN_VERSION ? false : undefined
+}
+
+async function isLegacy(exchange: Exchange, body: unknown): Promise<boolean> {
   const { isLegacyRequest } = await import('@modelcontextprotocol/server')
   return isLegacyRequest(exchange.toRequest(), body)
 }
 
 /** The route as metrics label it; unknown paths share one label, so that strangers cannot add any. */
 export function routeOf(path: string): string {
-  if (MCP_PATH.test(path)) return '/mcp'
+  if (isMcpPath(path)) return '/mcp'
   return [...STATES, '/metrics'].includes(path) ? path : 'other'
 }

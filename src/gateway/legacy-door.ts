@@ -100,11 +100,14 @@ function headerFault(exchange: Exchange): { readonly status: number; readonly me
   const accept = exchange.header('accept') ?? ''
   if (!accept.includes('application/json') || !accept.includes('text/event-stream'))
     return { status: 406, message: 'accept both application/json and text/event-stream' }
-  const [type = ''] = (exchange.header('content-type') ?? '').split(';')
   // A web page may send other types to any address, without asking first.
-  if (type.trim().toLowerCase() !== 'application/json')
+  if (!isJsonType(exchange.header('content-type') ?? ''))
     return { status: 415, message: 'the content type must be application/json' }
   return undefined
+}
+
+function isJsonType(type: string): boolean {
+  return type === 'application/json' || type.split(';')[0]?.trim().toLowerCase() === 'application/json'
 }
 
 /** The messages of a body: one, or a batch as revision 2025-03-26 has them. Undefined for anything else. */

@@ -59,7 +59,8 @@ export class NodeExchange implements Exchange {
     return Array.isArray(value) ? value.join(', ') : value
   }
 
-  readBody({ maxBodyBytes, bodyTimeoutMs, schedule, ...limits }: BodyLimits): Promise<Body> {
+  readBody(limits: BodyLimits): Promise<Body> {
+    const { maxBodyBytes, bodyTimeoutMs, schedule } = limits
     const request = this.#request
     if (Number(this.header('content-length') ?? 0) > maxBodyBytes) return Promise.resolve(this.#tooLarge())
     return new Promise((resolve) => {

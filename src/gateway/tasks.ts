@@ -22,10 +22,13 @@ export class Tasks {
     this.#upstream = upstream
   }
 
-  /** The result of a call as its client gets it. */
-  async issued(result: Json, { server, tool }: BegunCall, client: TaskOwner): Promise<Json> {
-    const { taskId, resultType } = result
-    if (resultType !== 'task' || typeof taskId !== 'string') return result
+  /** The task that a call began, as its client gets it. */
+  async issued(
+    result: Json & { readonly taskId: string },
+    { server, tool }: BegunCall,
+    client: TaskOwner,
+  ): Promise<Json> {
+    const { taskId } = result
     const sealed = await this.#states.sealForever({ server, tool, taskId }, boundTo(client))
     return { ...(await this.#seen(result, tool, client)), taskId: sealed }
   }
@@ -86,6 +89,11 @@ export class Tasks {
     })
     return passed?.result ?? { ok: false, code: 'execution_failed', error: 'the task has no result' }
   }
+}
+
+/** Whether a server answered a call with a task. */
+export function isTask(result: Json): result is Json & { readonly taskId: string } {
+  return result.resultType === 'task' && typeof result.taskId === 'string'
 }
 
 /** The client of a task, in its session. */

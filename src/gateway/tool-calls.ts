@@ -6,7 +6,7 @@ import { INVALID_PARAMS, isJson, type Json, MAX_CHARACTERS, RpcError, textParam 
 import type { ProfileView } from './profile-view.ts'
 import { isReadOnly, ShownFindings } from './shown-findings.ts'
 import type { Strangers } from './strangers.ts'
-import type { BegunCall, TaskOwner, Tasks } from './tasks.ts'
+import { type BegunCall, isTask, type TaskOwner, type Tasks } from './tasks.ts'
 import type { ToolNames } from './tool-names.ts'
 import type { Upstream } from './upstream.ts'
 
@@ -145,7 +145,7 @@ class SentCall {
     const { server } = begun
     try {
       const answer = await this.#upstream.send(server, { method: 'tools/call', params }, this.#client.line)
-      const raw = await this.#tasks.issued(answer, begun, this.#client)
+      const raw = isTask(answer) ? await this.#tasks.issued(answer, begun, this.#client) : answer
       this.outcome = new Answered({ raw }, summaryOf(raw))
     } catch (error) {
       if (error instanceof ToolcribError) return { ok: false, code: 'execution_failed', error: error.message }

@@ -52,7 +52,7 @@ export class Traffic {
 
   /** Notes that a request begins, and decides which connection it takes. */
   async begin(server: string, line: ClientLine): Promise<Flight> {
-    const isOwn = await this.#needsOwn(server, line)
+    const isOwn = this.#mayNeedOwn(server, line) && (await this.#asking.has(server))
     line.signal.throwIfAborted()
     const lease = isOwn ? this.#connections.lease(server, line) : undefined
     const key = placeOf(server, lease?.sessionKey)
@@ -79,16 +79,16 @@ export class Traffic {
    * undefined for the shared one.
    */
   async connectionOf(server: string, line: ClientLine | undefined): Promise<string | undefined> {
-    if (line?.era !== 'legacy' || !(await this.#needsOwn(server, line))) return undefined
+    if (line?.era !== 'legacy' || !this.#mayNeedOwn(server, line)) return undefined
+    if (!(await this.#asking.has(server))) return undefined
     // Its session may have ended meanwhile.
     line.signal.throwIfAborted()
     return this.#connections.ofSession(line)
   }
 
   /** A client that can be asked nothing gets no questions of others, whichever connection it shares. */
-  async #needsOwn(server: string, { capabilities }: ClientLine): Promise<boolean> {
-    if (this.#servers.info(server)?.era === 'modern' || !canBeAsked(capabilities)) return false
-    return this.#asking.has(server)
+  #mayNeedOwn(server: string, { capabilities }: ClientLine): boolean {
+    return this.#servers.info(server)?.era !== 'modern' && canBeAsked(capabilities)
   }
 
   /** Puts a server's question to the client whose request it must belong to. */
@@ -121,7 +121,7 @@ export class Traffic {
 }
 
 function placeOf(server: string, sessionKey: string | undefined): string {
-  return JSON.stringify([server, sessionKey ?? null])
+  return sessionKey === undefined ? `shared:${server}` : JSON.stringify([server, sessionKey])
 }
 
 function refusal(code: number, message: string): Error {

@@ -68,7 +68,9 @@ export class Upstream {
   }
 
   /** Speaks for the client where the server is modern: its capabilities and log level, and not the gateway's. */
-  #stamp(server: string, { method, params }: RawRequest, line: ClientLine): RawRequest {
+  #stamp(server: string, request: RawRequest, line: ClientLine): RawRequest {
+    const { method, params } = request
+    if (params !== undefined && params._meta === undefined && !this.#isModern(server)) return request
     const meta = Object.entries(isJson(params?._meta) ? params._meta : {}).filter(
       ([key]) => !OF_ONE_HOP.includes(key),
     )

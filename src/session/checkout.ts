@@ -161,8 +161,11 @@ export class Checkout implements MergeListener {
       keep: new Set(this.#busy),
       absent: this.#absent(),
     }
-    const { activated, evicted, state } = change(before, batch, this.#caps)
-    this.#saved.apply((state) => change(state, batch, this.#caps).state)
+    const changed = change(before, batch, this.#caps)
+    const { activated, evicted } = changed
+    // The store applies it again, to a state of its own.
+    this.#saved.apply((state) => (state === before ? changed : change(state, batch, this.#caps)).state)
+    if (activated.length === 0 && evicted.length === 0) return changed
     if (this.#batches > 0) {
       for (const name of activated) this.#busy.add(name)
       for (const { name } of evicted) this.#evictedNow.add(name)
@@ -171,7 +174,7 @@ export class Checkout implements MergeListener {
     const fresh = candidates.filter(({ name }) => activated.includes(name) && !wasActive.has(name))
     if (fresh.length > 0) this.#emit({ type, ...totals(fresh) })
     if (evicted.length > 0) this.#emit({ type: 'evicted', ...totals(evicted) })
-    return { activated, evicted, state }
+    return changed
   }
 
   #reportEvicted(evicted: Activations): void {

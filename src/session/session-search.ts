@@ -159,6 +159,7 @@ export class SessionSearch implements HintSource {
     results: readonly CallResult[],
     scope: Pick<CallScope, 'resolve'>,
   ): Promise<void> {
+    if (this.#current().length === 0) return
     const targets = results.map(({ result }, at) => {
       const call = calls[at]
       return result.ok && call ? scope.resolve(call) : undefined

@@ -312,7 +312,8 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     } finally {
       this.#batches.delete(batch)
       endUses()
-      await Promise.all([this.#checkout.save(), this.#savedFirst?.save()])
+      // Both have the store, or neither.
+      if (this.#savedFirst) await Promise.all([this.#checkout.save(), this.#savedFirst.save()])
     }
   }
 

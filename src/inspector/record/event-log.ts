@@ -81,8 +81,20 @@ function toLive(
 
 /** A server may put a lot into one event; a thousand of them are kept. */
 function bounded(details: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  if (areShort(details)) return details
   const text = JSON.stringify(details)
   return text.length <= MAX_DETAIL_CHARACTERS
     ? details
     : { cut: `${beginningOf(text, MAX_DETAIL_CHARACTERS)} … (${text.length} characters)` }
+}
+
+/** Whether details are short for sure, without writing them: most are a few plain values. */
+function areShort(details: Readonly<Record<string, unknown>>): boolean {
+  let characters = 0
+  for (const value of Object.values(details)) {
+    if (typeof value === 'object' && value !== null) return false
+    characters += typeof value === 'string' ? value.length : 0
+  }
+  // A character takes six at most.
+  return characters <= MAX_DETAIL_CHARACTERS / 10
 }

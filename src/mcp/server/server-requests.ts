@@ -127,21 +127,24 @@ export class ServerRequests {
     }
     if (method !== 'tools/call' || !params) return connection.request(method, params, limits)
     const name = String(params.name)
-    await this.#permit(name, connection, { isPrivate: sessionKey !== undefined })
+    if (!this.#catalogue.takes(name)) throw this.#excluded(name)
+    if (this.#context.guard.isOn)
+      await this.#permit(name, connection, { isPrivate: sessionKey !== undefined })
     return connection.callTool(params, { ...limits, inputSchema: this.#catalogue.find(name)?.inputSchema })
   }
 
-  /** Tools that the config excludes or the lockfile quarantines cannot be called this way either. */
+  /** Tools that the config excludes cannot be called this way either. */
+  #excluded(tool: string): ToolcribError {
+    const reason = `calling "${tool}" of server "${this.#state.name}" is not permitted: its config excludes it`
+    return new ToolcribError('source-unavailable', reason)
+  }
+
+  /** Nor can those that the lockfile quarantines. */
   async #permit(
     tool: string,
     connection: Connection,
     { isPrivate }: { readonly isPrivate: boolean },
   ): Promise<void> {
-    if (!this.#catalogue.takes(tool))
-      throw new ToolcribError(
-        'source-unavailable',
-        `calling "${tool}" of server "${this.#state.name}" is not permitted: its config excludes it`,
-      )
     const refusal = isPrivate
       ? await this.#catalogue.privateRefusalOf(tool, connection)
       : await this.#catalogue.refusalOf(tool, connection)
