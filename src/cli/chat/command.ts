@@ -15,8 +15,8 @@ export function chatCommand(terminal: Terminal): Command {
       '--provider <name>',
       `${PROVIDER_NAMES.join(', ')} (or TOOLCRIB_PROVIDER; by default the one whose key is set)`,
     )
-    .option('--model <id>', 'the model, by the provider’s id (or TOOLCRIB_MODEL)')
-    .option('--base-url <url>', 'a server with the provider’s API; without --provider, with Chat Completions')
+    .option('--model <id>', "the model, by the provider's id (or TOOLCRIB_MODEL)")
+    .option('--base-url <url>', "a server with the provider's API; without --provider, with Chat Completions")
     .option(
       '--api-key-env <name>',
       'the variable that holds the key; with --base-url alone, a key is sent only if named here',
@@ -33,12 +33,8 @@ export function chatCommand(terminal: Terminal): Command {
       'maximum requests per turn (default: 25; 75 with deferred tools)',
       toCount,
     )
-    .option(
-      '--max-cost <dollars>',
-      'ends the chat’s answers at this cost, sub-agents included; needs --price',
-      toDollars,
-    )
-    .option('--max-tokens <count>', 'ends them at this many tokens, sub-agents included', toCount)
+    .option('--max-cost <dollars>', 'stop at this cost, sub-agents included; needs --price', toDollars)
+    .option('--max-tokens <count>', 'stop at this many tokens, sub-agents included', toCount)
     .option(
       '--price <in,cached,write,out>',
       'dollars for a million tokens of input, cached input, cache writes and output: 4,0.2,5,20',

@@ -17,7 +17,7 @@ const HELP = `
 Starts the servers of the project's config and approves everything they list; if there already is a lockfile, look at \
 "toolcrib diff" first. The servers of your user config have a lockfile beside that file; lock them with --config.
 Commit toolcrib.lock, which has one line per tool for review, and toolcrib.lock.gz, which has the definitions for "toolcrib diff". Variables are written by name. A literal that looks like a secret is written as a \
-digest and reported; better use a \${VARIABLE}.
+digest and reported; use a \${VARIABLE} instead.
 
 After that, a tool whose name, title, description, schemas or annotations change is quarantined: it is neither found nor \
 callable. A server whose command changes is not started. "toolcrib approve" approves the change. A damaged lockfile is \

@@ -53,27 +53,28 @@ function toSeconds(value: string): number {
 }
 
 const HELP = `
-Clients connect to http://HOST:PORT/mcp, or /mcp/PROFILE, and send the token as "Authorization: Bearer TOKEN". Without \
---token or --token-file, the token of your config folder is used if "toolcrib connect --http" has made one; otherwise a random \
-one is made and shown once. A token on the command line can be seen by other users \
-of this machine; --token-file keeps it private, and the same over restarts.
+Clients connect to http://HOST:PORT/mcp, or /mcp/PROFILE, and send the token as "Authorization: Bearer TOKEN".
+Without --token or --token-file, the gateway uses the token that "toolcrib connect --http" has saved in your config folder, or else \
+a random one, which is shown once. Other users of this machine can see a token on the command line; --token-file keeps it private, \
+and the same after a restart.
 /healthz and /readyz need no token; /metrics does.
-Other clients get tokens of their own with [gateway.token.NAME] token = …, profile = … in the config. With [gateway.oauth] \
-resource, issuer and scopes, clients send tokens of that issuer instead, and scopes decide about profiles. [gateway.limits] \
-limits what each client may use.
-With --stdio, a gateway of the same config and user that is already running is used, so that several clients share its \
-servers. Otherwise the servers run in this process.
+
+In the config, [gateway.token.NAME] gives another client its own token and profile. With [gateway.oauth], clients send tokens of an \
+OAuth issuer instead, and their scopes select the profiles. [gateway.limits] limits what each client may use. A changed config is \
+read again at once, and on SIGHUP: servers start and stop, and tokens, profiles and limits change. [tools] needs a restart.
+
+With --stdio, a running gateway of the same config and user is used, so that several clients share its servers. Otherwise the servers \
+run in this process.
 With --json, one line is printed once the gateway listens: { url, token, page, pid, version }.
-With --store redis://HOST (rediss:// with TLS, ?prefix=NAME: to keep gateways apart), any number of gateways serve the same \
-clients: give them all the same config and --token-file. TOOLCRIB_STORE sets the same, where nobody else can read it.
-A config that changes is read again at once, and on SIGHUP: servers are started and stopped accordingly, and clients get \
-the tokens, profiles and limits that it has now. [tools] changes with a restart.
-SIGTERM and Ctrl-C let calls in flight finish, then end every server. Before that, a gateway that shares a Redis serves for \
-some seconds more (--linger), so that a proxy in front, which looks at /readyz, sends clients to another one; Ctrl-C does not wait.
+With --store redis://HOST (rediss:// for TLS, ?prefix=NAME: to keep gateways apart), any number of gateways serve the same clients: \
+give them the same config and --token-file. TOOLCRIB_STORE sets the store without showing it in the list of processes.
+
+SIGTERM and Ctrl-C let calls in flight finish, then stop every server. After SIGTERM, a gateway on Redis first keeps serving for a few \
+seconds (--linger) while /readyz says "stopping", so that a proxy in front sends clients to another gateway.
 
 Examples:
   toolcrib serve                                 on port 7117
   toolcrib serve --token-file ~/.toolcrib-token  the same token each time
   toolcrib serve --stdio                         for a client that starts it
   toolcrib serve --port 0 --json | jq -r .url
-Exit codes: 0 stopped, 1 the port is taken, 2 wrong usage or no config.`
+Exit codes: 0 stopped, 1 the port is in use, 2 wrong usage or no config.`
