@@ -24,9 +24,12 @@ const HELD_OUT_ONE_IN = 5
 /** Licences that allow training on a catalogue's texts. */
 const OPEN_LICENCES = /^(MIT|Apache-2\.0|ISC|0BSD|BSD-[23]-Clause)\b/
 
+/** Our own queries for the tools of a set: a file with the name of the set. */
+const OWN_QUERIES = join(import.meta.dirname, 'requests')
+
 /**
  * Reads every folder of `root`. A folder with a `tools.jsonl` is a catalogue, and its other `.jsonl` files are
- * queries; a folder of `.json` files has one `tools/list` result in each.
+ * queries; a folder of `.json` files has one `tools/list` result in each. Our own queries for a set are added to it.
  */
 export function readDataSets(root: string): DataSet[] {
   const folders = readdirSync(root, { withFileTypes: true }).filter((entry) => entry.isDirectory())
@@ -40,9 +43,11 @@ function readLabelledSet(folder: string): DataSet {
   const byId = new Map<string, Listing>()
   for (const tool of readLines<ToolLine>(join(folder, 'tools.jsonl'))) byId.set(tool.id, toListing(tool))
   const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl') && file !== 'tools.jsonl')
-  const queries = files.flatMap((file) =>
-    readLines<QueryLine>(join(folder, file)).map(({ query, relevant }) => ({
-      file: file.replace(/\.jsonl$/, ''),
+  const own = join(OWN_QUERIES, `${basename(folder)}.jsonl`)
+  const paths = [...files.map((file) => join(folder, file)), ...(existsSync(own) ? [own] : [])]
+  const queries = paths.flatMap((path) =>
+    readLines<QueryLine>(path).map(({ query, relevant }) => ({
+      file: path === own ? 'requests' : basename(path, '.jsonl'),
       text: query,
       relevant: relevant.flatMap((id) => byId.get(id) ?? []),
       isHeldOut: hashOf(query) % HELD_OUT_ONE_IN === 0,

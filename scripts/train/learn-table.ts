@@ -4,9 +4,11 @@ import type { Gloss } from './corpora.ts'
 import type { DataSet } from './datasets.ts'
 import { distill, readModels } from './distill.ts'
 import { imitate, type Model } from './imitate.ts'
+import { likeGroups } from './like-groups.ts'
 import { glossPair, keepNeighbours, listingPairs, questionPairs, withNoise } from './pairs.ts'
 import { seededRandom, shuffled } from './random.ts'
 import type { Teacher } from './teacher.ts'
+import { teacherText } from './teacher-text.ts'
 import { TrainableTable } from './trainable-table.ts'
 
 export interface LearnOptions {
@@ -61,7 +63,9 @@ export async function learnTable(
   const tokens = new TextTokens(new Map(vocabulary.map((token, row) => [token, row])))
   const read = (text: string): number[] => tokens.read(text, MAX_TOKENS)
   const models = await readModels(sets, glosses, teacher, axes, read)
-  const told = sets.flatMap(({ listings }) => listings.flatMap((listing) => listingPairs(listing, read)))
+  const listings = sets.flatMap((set) => set.listings)
+  const told = listings.flatMap((listing) => listingPairs(listing, read))
+  const groupOf = likeGroups(listings, await teacher.vectorsOf(listings.map(teacherText)))
   const meanings = glosses.map((gloss, at) => glossPair(gloss, at, read))
 
   for (let epoch = 1; epoch <= options.imitationEpochs; epoch++) {
@@ -71,8 +75,9 @@ export async function learnTable(
   const trained = sets.flatMap(({ queries }) => queries.filter(({ isHeldOut }) => !isHeldOut))
   const requestWords = trained.flatMap(({ text }) => read(text))
   for (let epoch = 1; epoch <= options.epochs; epoch++) {
+    const questions = { read, groupOf, maxQueries: options.maxQueriesPerSet, random }
     const asked = Array.from({ length: options.queryTurns }, () =>
-      sets.flatMap((set) => questionPairs(set, read, options.maxQueriesPerSet, random)),
+      sets.flatMap((set) => questionPairs(set, questions)),
     )
     const meant = shuffled(meanings, random).slice(0, options.glossesPerEpoch)
     const pairs = keepNeighbours([...told, ...asked.flat(), ...meant], random)

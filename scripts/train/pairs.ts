@@ -7,7 +7,7 @@ import type { Gloss } from './corpora.ts'
 import type { DataSet, LabelledQuery } from './datasets.ts'
 import { shuffled } from './random.ts'
 
-/** Pairs from one source that stay together in a batch, where they are each other's hardest negatives. */
+/** Pairs of one group that stay together in a batch, where they are each other's hardest negatives. */
 const NEIGHBOURS = 8
 
 /** Characters used of a description, of its first sentence, and of the parameters' descriptions. */
@@ -51,7 +51,7 @@ export function listingPairs(listing: Listing, read: Read): GroupedPair[] {
   }
   const keys = [keyOf(listing), `text ${description.slice(0, 60)}`]
   return pieces
-    .map(([asked, answer]) => ({ asked: read(asked), answer: read(answer), group: groupOf(listing), keys }))
+    .map(([asked, answer]) => ({ asked: read(asked), answer: read(answer), group: sourceOf(listing), keys }))
     .filter(({ asked, answer }) => asked.length > 0 && answer.length >= MIN_ANSWER_TOKENS)
 }
 
@@ -71,12 +71,18 @@ export function glossPair({ words, meaning }: Gloss, at: number, read: Read): Gr
   }
 }
 
+/** How labelled queries become pairs. */
+interface QuestionOptions {
+  readonly read: Read
+  readonly groupOf: (listing: Listing) => string
+  readonly maxQueries: number
+  readonly random: () => number
+}
+
 /** Training queries ask for one of their tools, a different one each time. */
 export function questionPairs(
   set: DataSet,
-  read: Read,
-  maxQueries: number,
-  random: () => number,
+  { read, groupOf, maxQueries, random }: QuestionOptions,
 ): GroupedPair[] {
   const usable = set.queries.filter((query) => !query.isHeldOut && query.relevant.length > 0)
   const chosen = shuffled(usable, random).slice(0, maxQueries)
@@ -107,7 +113,7 @@ function pick({ relevant }: LabelledQuery, random: () => number): Listing {
   return relevant[Math.floor(random() * relevant.length)] as Listing
 }
 
-function groupOf({ source }: Listing): string {
+function sourceOf({ source }: Listing): string {
   return source.kind === 'mcp' ? source.server : 'none'
 }
 
@@ -116,7 +122,7 @@ function keyOf({ ownName }: Listing): string {
   return `name ${splitName(ownName).join(' ')}`
 }
 
-/** Shuffles pairs, but keeps a few of each source together. */
+/** Shuffles pairs, but keeps a few of each group together. */
 export function keepNeighbours(pairs: readonly GroupedPair[], random: () => number): Pair[] {
   const groups = new Map<string, GroupedPair[]>()
   for (const pair of shuffled(pairs, random)) {
