@@ -255,7 +255,7 @@ describe('a server that failed to start', () => {
     await first.close()
     await world.pass(5 * 60_000)
     const servers = connect(world, store)
-    const next = 'it is tried again in the background, or now with "toolcrib doctor"'
+    const next = 'try it now with "toolcrib doctor"'
     await vi.waitFor(() =>
       expect(servers.status()).toEqual([
         {

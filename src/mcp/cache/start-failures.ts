@@ -154,9 +154,9 @@ export function describeStartFailure(
   now: number,
 ): string {
   const times = failures === 1 ? 'failed' : `failed ${failures} times, last`
-  const next =
-    retryAt <= now ? 'it is tried again in the background' : `next attempt in ${duration(retryAt - now)}`
-  const pause = `so it was not started again; ${next}, or now with "toolcrib doctor"`
+  // A short process ends before the next attempt.
+  const next = retryAt <= now ? 'try it' : `next attempt in ${duration(retryAt - now)}, or`
+  const pause = `so it was not started again; ${next} now with "toolcrib doctor"`
   return `${reason} (${times} ${duration(now - failedAt)} ago, ${pause})`
 }
 
