@@ -41,8 +41,9 @@ describe.skipIf(url === '')(`${FLEET} replicas on one Redis`, () => {
       const announcements = redisAnnouncements({ url, prefix, patienceMs: 20_000 })
       const work = new NoWork()
       const newId = () => crypto.randomUUID()
-      const parts = { announcements, store: undefined, schedule, newId, warn: () => {}, askTimeoutMs: 60_000 }
-      const replicas = new Replicas(parts, work)
+      const limits = { askTimeoutMs: 60_000 }
+      const services = { store: undefined, schedule, newId, warn: () => {}, limits }
+      const replicas = new Replicas(announcements, services, work)
       onTestFinished(async () => {
         replicas.close()
         await announcements.close()

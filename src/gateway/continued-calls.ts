@@ -1,4 +1,5 @@
 import type { Schedule } from 'toolcrib/mcp'
+import type { Limits } from './gateway-options.ts'
 import type { Json } from './json-rpc.ts'
 
 /** What a call came to: its result, or an error of the protocol. */
@@ -25,14 +26,14 @@ interface Kept extends ContinuedCall {
  * are too many.
  */
 export class ContinuedCalls {
-  readonly #ttlMs: number
+  readonly #limits: Pick<Limits, 'askTimeoutMs'>
   readonly #schedule: Schedule
   /** By the ids of parked calls, the oldest first. */
   readonly #calls = new Map<string, Kept>()
   #chars = 0
 
-  constructor(ttlMs: number, schedule: Schedule) {
-    this.#ttlMs = ttlMs
+  constructor({ limits, schedule }: { limits: Pick<Limits, 'askTimeoutMs'>; schedule: Schedule }) {
+    this.#limits = limits
     this.#schedule = schedule
   }
 
@@ -59,7 +60,7 @@ export class ContinuedCalls {
   #ended(id: string, kept: Kept, outcome: CallOutcome): void {
     if (this.#calls.get(id) !== kept) return
     kept.chars = JSON.stringify(outcome).length
-    kept.stopTimer = this.#schedule(this.#ttlMs, () => this.#forget(id))
+    kept.stopTimer = this.#schedule(this.#limits.askTimeoutMs, () => this.#forget(id))
     this.#chars += kept.chars
     for (const [oldest, { chars }] of this.#calls) {
       if (this.#chars <= MAX_KEPT_CHARS) return

@@ -1,6 +1,7 @@
 import { hasMoreKeys } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import type { Limits } from './gateway-options.ts'
+import { PARSE_ERROR, REFUSED } from './json-rpc.ts'
 
 export type HttpHeaders = Readonly<Record<string, string>>
 
@@ -41,7 +42,11 @@ export interface BodyLimits extends Pick<Limits, 'maxBodyBytes' | 'maxBodyKeys' 
 /** What came of reading a body. */
 export type Body =
   | { readonly kind: 'json'; readonly value: unknown; readonly characters: number }
-  | { readonly kind: 'too-large' | 'too-many-keys' | 'too-slow' | 'invalid' }
+  | UnreadBody
+
+interface UnreadBody {
+  readonly kind: 'too-large' | 'too-many-keys' | 'too-slow' | 'invalid'
+}
 
 /** How many bytes a client may leave unread on a stream before it is disconnected. */
 export const MAX_UNREAD_BYTES = 8 * 1024 * 1024
@@ -54,6 +59,32 @@ export function parseBody(text: string, { maxBodyKeys }: Pick<Limits, 'maxBodyKe
   } catch {
     return { kind: 'invalid' }
   }
+}
+
+const BODY_FAULTS = {
+  'too-large': {
+    status: 413,
+    code: REFUSED,
+    message: "the request is too large; send less, or raise the gateway's limit max_body_bytes",
+  },
+  'too-many-keys': {
+    status: 413,
+    code: REFUSED,
+    message:
+      "the request has too many keys, objects, lists or list items; split it into several, or raise the gateway's limit max_body_keys",
+  },
+  'too-slow': {
+    status: 408,
+    code: REFUSED,
+    message: "the request took longer to arrive than the gateway's limit body_timeout_ms",
+  },
+  invalid: { status: 400, code: PARSE_ERROR, message: 'Parse error' },
+}
+
+/** The response to a body that could not be read. */
+export function refuseBody(exchange: Exchange, { kind }: UnreadBody): void {
+  const { status, ...error } = BODY_FAULTS[kind]
+  refuseRpc(exchange, status, error)
 }
 
 /** A refusal outside the protocol. */

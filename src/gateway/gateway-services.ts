@@ -25,12 +25,12 @@ import { Reply } from './reply.ts'
 import { RequestStates } from './request-states.ts'
 import { ServerLists } from './server-lists.ts'
 import { SharedLoad } from './shared-load.ts'
-import { Strangers } from './strangers.ts'
 import { Subscriptions } from './subscriptions.ts'
 import { Tasks } from './tasks.ts'
 import { ToolCalls } from './tool-calls.ts'
 import { ToolList } from './tool-list.ts'
 import { Traffic } from './traffic.ts'
+import { UnlistedServers } from './unlisted-servers.ts'
 import { Upstream } from './upstream.ts'
 
 /** The services that all clients of a gateway share, over HTTP and stdio. */
@@ -93,14 +93,14 @@ export class GatewayServices {
     const upstream = new Upstream(servers, this.traffic)
     const lists = new ServerLists(servers, this.traffic, (warning) => this.warn(warning))
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
-    const strangers = new Strangers(servers, this.limits)
-    this.tools = new ToolList(registry, servers, { strangers, metrics: this.metrics })
+    const unlisted = new UnlistedServers(servers, this.limits)
+    this.tools = new ToolList(registry, servers, { unlisted, metrics: this.metrics })
     const states = new RequestStates(store, this)
     this.states = states
     const tasks = new Tasks(states, upstream)
     this.requests = new ClientRequests(
       this.tools,
-      new ToolCalls(registry, upstream, { strangers, tasks }),
+      new ToolCalls(registry, upstream, { unlisted, tasks }),
       this.offers,
       tasks,
       this.load,
@@ -114,25 +114,9 @@ export class GatewayServices {
       this,
       () => this.replicas,
     )
-    const { limits } = this
     this.#duties = announcements && new ReplicaDuties(this)
     this.#sharedLoad = announcements && store && new SharedLoad(this.load, store, this)
-    this.replicas =
-      announcements &&
-      this.#duties &&
-      new Replicas(
-        {
-          announcements,
-          store,
-          schedule: this.schedule,
-          newId: this.newId,
-          warn: (warning) => this.warn(warning),
-          get askTimeoutMs() {
-            return limits.askTimeoutMs
-          },
-        },
-        this.#duties,
-      )
+    this.replicas = announcements && this.#duties && new Replicas(announcements, this, this.#duties)
     this.#watchGauges()
     const detach = servers.attach(this.#listener())
     const unsubscribe = registry.subscribe((event) => {

@@ -1,14 +1,13 @@
 import type { Access } from './access.ts'
-import { type Body, type Exchange, refuse, refuseRpc } from './exchange.ts'
+import { type Body, type Exchange, refuse, refuseBody, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
-import { INTERNAL_ERROR, isJson, PARSE_ERROR, REFUSED } from './json-rpc.ts'
+import { INTERNAL_ERROR, isJson, REFUSED } from './json-rpc.ts'
 import { type BodyRoom, LargeBodies } from './large-bodies.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { LegacyDoor } from './legacy-door.ts'
 import { LegacySessions } from './legacy-sessions.ts'
-import { ModernDoor } from './modern-door.ts'
+import { ModernDoors } from './modern-doors.ts'
 import { type Principal, Refusal } from './principal.ts'
-import type { ProfileView } from './profile-view.ts'
 import { LEGACY_VERSIONS, MODERN_VERSION, VERSION_KEY } from './protocol.ts'
 
 const MCP_PATH = /^\/mcp(?:\/(?<profile>[A-Za-z0-9][\w.-]{0,63}))?\/?$/
@@ -22,37 +21,10 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** A door, and what it was opened for: known before it is open. */
-interface KnownDoor {
-  readonly principal: Principal
-  readonly view: ProfileView
-  readonly opening: Promise<ModernDoor>
-}
-
 /** Who sent a request, and which tokens were accepted when that was looked up. */
 interface Arrived {
   readonly client: ClientIdentity
   readonly revision: number
-}
-
-const BODY_FAULTS = {
-  'too-large': {
-    status: 413,
-    code: REFUSED,
-    message: "the request is too large; send less, or raise the gateway's limit max_body_bytes",
-  },
-  'too-many-keys': {
-    status: 413,
-    code: REFUSED,
-    message:
-      "the request has too many keys, objects, lists or list items; split it into several, or raise the gateway's limit max_body_keys",
-  },
-  'too-slow': {
-    status: 408,
-    code: REFUSED,
-    message: "the request took longer to arrive than the gateway's limit body_timeout_ms",
-  },
-  invalid: { status: 400, code: PARSE_ERROR, message: 'Parse error' },
 }
 
 /** The gateway over HTTP: who may come in, and through which door. */
@@ -61,9 +33,7 @@ export class HttpGateway {
   readonly #access: Access
   readonly #legacy: LegacyDoor
   readonly #sessions: LegacySessions
-  readonly #modern = new Map<string, KnownDoor>()
-  /** Doors of views that are no longer current, until their calls have ended. */
-  readonly #retired = new Set<KnownDoor>()
+  readonly #modern: ModernDoors
   /** Requests that were let in and are not answered yet. */
   readonly #posts = new Set<Promise<void>>()
   readonly #bodies = new LargeBodies()
@@ -77,6 +47,7 @@ export class HttpGateway {
     this.#access = access
     this.#sessions = new LegacySessions(services, access)
     this.#legacy = new LegacyDoor(services, this.#sessions)
+    this.#modern = new ModernDoors(services, access)
   }
 
   get sessions(): number {
@@ -110,39 +81,16 @@ export class HttpGateway {
     await Promise.allSettled(this.#posts)
   }
 
-  /**
-   * Ends what is open for tokens that are no longer accepted. Calls under way for a view that is no longer current end as
-   * they began; the next request gets the view that is.
-   */
+  /** Ends what is open for tokens that are no longer accepted, and for views that are no longer current. */
   async review(): Promise<void> {
-    for (const [key, door] of [...this.#modern]) {
-      if (this.#isCurrent(door)) continue
-      this.#modern.delete(key)
-      this.#retire(door)
-    }
-    const revoked = [...this.#retired].filter(({ principal }) => !this.#access.stillAccepts(principal))
-    const cut = revoked.map(async ({ opening }) => (await opening.catch(() => undefined))?.cut())
-    await Promise.all([...cut, this.#sessions.review()])
+    await Promise.all([this.#modern.review(), this.#sessions.review()])
   }
 
   /** Requests that are still on their way to a door are refused. */
   async close(): Promise<void> {
     this.#isClosed = true
-    const doors = [...this.#modern.values(), ...this.#retired]
-    await Promise.all(doors.map(async ({ opening }) => (await opening).close()))
+    await this.#modern.close()
     await this.#sessions.close()
-  }
-
-  #retire(door: KnownDoor): void {
-    this.#retired.add(door)
-    door.opening
-      .then((opened) => opened.retire())
-      .catch((error) => this.#services.warn(String(error)))
-      .finally(() => this.#retired.delete(door))
-  }
-
-  #isCurrent({ principal, view }: Pick<ClientIdentity, 'principal' | 'view'>): boolean {
-    return this.#access.stillAccepts(principal) && this.#services.sessions.isCurrent(view)
   }
 
   // Every check comes before whatever it protects: the host and origin before the token, the token before the rest.
@@ -243,10 +191,7 @@ export class HttpGateway {
 
   async #receive(exchange: Exchange, arrived: Arrived, room: BodyRoom): Promise<void> {
     const body = await this.#readBody(exchange)
-    if (body.kind !== 'json') {
-      const { status, ...error } = BODY_FAULTS[body.kind]
-      return refuseRpc(exchange, status, error)
-    }
+    if (body.kind !== 'json') return refuseBody(exchange, body)
     room.arrived(body.characters)
     // It took its time to arrive.
     if (this.#isDraining) return refuseStopping(exchange)
@@ -277,52 +222,21 @@ export class HttpGateway {
       // They can change here too, between two steps.
       if (!this.#access.stillAccepts(client.principal)) continue
       if (isOlder) return this.#legacy.post(exchange, client, body)
-      const door = await this.#modernDoor(client.principal, client.view)
+      const door = await this.#modern.get(client.principal, client.view)
       if (!door.isEnding) return door.post(exchange, body)
     }
   }
 
   /** Whether neither tokens nor profiles changed since the sender of a request was looked up. */
   #isUnchanged(known: Arrived | undefined): known is Arrived {
-    return known?.revision === this.#access.revision && this.#isCurrent(known.client)
+    if (known?.revision !== this.#access.revision) return false
+    const { principal, view } = known.client
+    return this.#access.stillAccepts(principal) && this.#services.sessions.isCurrent(view)
   }
 
   async #clientNow(exchange: Exchange): Promise<ClientIdentity | undefined> {
     const principal = await this.#identify(exchange)
     return principal && this.#clientOf(exchange, principal)
-  }
-
-  #modernDoor(principal: Principal, view: ProfileView): Promise<ModernDoor> {
-    const key = JSON.stringify([principal.id, view.profile ?? null])
-    const known = this.#modern.get(key)
-    if (known?.view === view) {
-      // The door that was not used for the longest comes first.
-      this.#modern.delete(key)
-      this.#modern.set(key, known)
-      return known.opening
-    }
-    if (known) this.#retire(known)
-    void this.#makeRoom()
-    const opening = ModernDoor.open(this.#services, principal, view)
-    const door = { principal, view, opening }
-    this.#modern.set(key, door)
-    opening.catch(() => {
-      if (this.#modern.get(key) === door) this.#modern.delete(key)
-    })
-    return opening
-  }
-
-  /** Tokens of an issuer can be of any number of users. */
-  async #makeRoom(): Promise<void> {
-    const { maxSessions } = this.#services.limits
-    if (maxSessions === 0 || this.#modern.size < maxSessions) return
-    for (const [key, known] of [...this.#modern]) {
-      const door = await known.opening.catch(() => undefined)
-      if (door?.isIdle !== true || this.#modern.get(key) !== known) continue
-      this.#modern.delete(key)
-      await door.close()
-      return
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Session } from 'toolcrib'
 import { ClientAsks } from './client-asks.ts'
 import type { RequestWire } from './client-line.ts'
 import { type EventStream, type Exchange, refuseRpc } from './exchange.ts'
@@ -29,12 +30,12 @@ export class LegacySession {
 
   private constructor(
     services: GatewayServices,
-    client: (session: LegacySession) => LegacyClient,
+    { id, identity, session }: { id: string; identity: ClientIdentity; session: Session },
     onClose: () => void,
   ) {
     this.#services = services
     this.#asks = new ClientAsks(services.newId(), services.schedule)
-    this.#client = client(this)
+    this.#client = new LegacyClient(services, { id, identity, session }, this.#standingWire())
     this.id = this.#client.id
     this.#shown = this.#client.view
     this.lastUsedAt = services.now()
@@ -51,9 +52,7 @@ export class LegacySession {
   ): Promise<LegacySession> {
     const { view, principal, activation } = identity
     const session = await services.sessions.open(view, id, principal, activation)
-    const newClient = (opened: LegacySession) =>
-      new LegacyClient(services, { id, identity, session }, opened.#standingWire())
-    const opened = new LegacySession(services, newClient, onClose)
+    const opened = new LegacySession(services, { id, identity, session }, onClose)
     opened.#client.introduce(initialize)
     return opened
   }

@@ -11,6 +11,9 @@ import { CLIENT_INFO_KEY } from './protocol.ts'
 /** Requests that a server may ask something about before it answers. */
 const INTERACTIVE = ['tools/call', 'prompts/get', 'resources/read']
 
+/** Who modern clients are, and what they see: their list never grows. */
+export type ModernIdentity = Omit<ClientIdentity, 'activation'>
+
 /** Clients of the modern era with the same token and profile. Each of their requests is independent. */
 export class ModernClient implements Attendee {
   readonly view: ProfileView
@@ -23,7 +26,7 @@ export class ModernClient implements Attendee {
 
   constructor(
     services: GatewayServices,
-    { principal, view, transport }: Omit<ClientIdentity, 'activation'>,
+    { principal, view, transport }: ModernIdentity,
     session: Session,
     notify: (method: string) => void,
   ) {

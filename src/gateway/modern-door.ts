@@ -1,9 +1,10 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server'
+import type { Session } from 'toolcrib'
 import { type Exchange, refuse, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { errorResponse, HEADER_MISMATCH, isJson, MISSING_CAPABILITY, RpcError } from './json-rpc.ts'
 import { watchListened } from './listened-resources.ts'
-import { ModernClient } from './modern-client.ts'
+import { ModernClient, type ModernIdentity } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
 import { ParamHeaders } from './param-headers.ts'
 import type { Principal } from './principal.ts'
@@ -28,18 +29,14 @@ export class ModernDoor {
   #isCut = false
   #whenIdle = () => {}
 
-  private constructor(services: GatewayServices, client: (door: ModernDoor) => ModernClient) {
+  private constructor(services: GatewayServices, identity: ModernIdentity, session: Session) {
     this.#services = services
-    this.#client = client(this)
+    this.#client = new ModernClient(services, identity, session, (method) => void this.#notify(method))
   }
 
   static async open(services: GatewayServices, principal: Principal, view: ProfileView): Promise<ModernDoor> {
     const session = await services.sessions.open(view, `${principal.id}:${view.profile ?? ''}`, principal)
-    const identity = { principal, view, transport: 'http' } as const
-    return new ModernDoor(
-      services,
-      (door) => new ModernClient(services, identity, session, (method) => void door.#notify(method)),
-    )
+    return new ModernDoor(services, { principal, view, transport: 'http' }, session)
   }
 
   /** True while no request is under way. A client that only listens counts as a request. */

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Json } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
 import { RemoteCalls } from './remote-calls.ts'
-import type { ReplicaLink, ReplicaVoice } from './replica-voice.ts'
+import type { ReplicaVoice } from './replica-voice.ts'
 import { Replicas, type ReplicaWork } from './replicas.ts'
 
 const RETRY_MS = 500
@@ -32,8 +32,8 @@ describe('a call that another replica holds', () => {
     const join = (id: string, own: Partial<Announcements> = {}, parked: Partial<ReplicaWork> = {}) => {
       const ids = [id]
       const replicas = new Replicas(
+        { ...board.open(), ...own },
         {
-          announcements: { ...board.open(), ...own },
           store: undefined,
           schedule: (ms, run) => {
             if (ms === RETRY_MS) setImmediate(run)
@@ -41,7 +41,7 @@ describe('a call that another replica holds', () => {
           },
           newId: () => ids.shift() ?? crypto.randomUUID(),
           warn: () => {},
-          askTimeoutMs: 60_000,
+          limits: { askTimeoutMs: 60_000 },
         },
         { ...nobody, ...parked },
       )
@@ -105,16 +105,16 @@ describe('a call that another replica holds', () => {
     const looked = new Promise<boolean>((resolve) => {
       sayGone = resolve
     })
-    const link = {
+    const services = {
       schedule: (_ms: number, fire: () => void) => {
         timers.push(fire)
         return () => {}
       },
       newId: () => 'reply-1',
-      askTimeoutMs: 60_000,
+      limits: { askTimeoutMs: 60_000 },
     }
     const calls = new RemoteCalls(
-      link as unknown as ReplicaLink,
+      services,
       { voice: voice as unknown as ReplicaVoice, rollCall: { isAlive: () => looked } },
       { resume: () => undefined, hasSealed: async () => true },
     )

@@ -3,7 +3,7 @@ import type { AskLimits } from './client-line.ts'
 import { type CallOutcome, type ContinuedCall, ContinuedCalls } from './continued-calls.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, isJson, type Json, REFUSED, RpcError } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
-import type { ReplicaLink, ReplicaVoice } from './replica-voice.ts'
+import type { ReplicaServices, ReplicaVoice } from './replica-voice.ts'
 import type { RollCall } from './roll-call.ts'
 
 /** Continues calls that are parked here. */
@@ -50,7 +50,7 @@ export class UnreachableReplica extends RpcError {
 
 /** Calls that one replica holds and another has the client of. */
 export class RemoteCalls {
-  readonly #link: ReplicaLink
+  readonly #services: Pick<ReplicaServices, 'schedule' | 'newId' | 'limits'>
   readonly #schedule: Schedule
   readonly #voice: ReplicaVoice
   readonly #rollCall: Pick<RollCall, 'isAlive'>
@@ -63,23 +63,23 @@ export class RemoteCalls {
   #isClosed = false
 
   constructor(
-    link: ReplicaLink,
+    services: Pick<ReplicaServices, 'schedule' | 'newId' | 'limits'>,
     { voice, rollCall }: { readonly voice: ReplicaVoice; readonly rollCall: Pick<RollCall, 'isAlive'> },
     work: ParkedWork,
   ) {
-    this.#link = link
-    this.#schedule = link.schedule
+    this.#services = services
+    this.#schedule = services.schedule
     this.#voice = voice
     this.#rollCall = rollCall
     this.#work = work
-    this.#continued = new ContinuedCalls(link.askTimeoutMs, link.schedule)
+    this.#continued = new ContinuedCalls(services)
   }
 
   /** Has the replica that holds a parked call continue it, and returns what came of it. */
   async resume(parked: ParkedElsewhere, boundTo: string, request: ModernRequest): Promise<Json> {
     const { holder, call, unchecked } = parked
     if (holder === this.#voice.id) return resultOf((await this.#continued.find(call, boundTo)?.outcome) ?? {})
-    const reply = this.#link.newId()
+    const reply = this.#services.newId()
     const { meta, envelope, inputResponses, signal } = request
     const { outcome, watch } = this.#outcomeOf(reply, holder, request)
     const abandon = () => void this.#voice.sayOrKeep('abandon', { to: holder, reply })
@@ -149,7 +149,7 @@ export class RemoteCalls {
     // Whoever does not answer at all has no such call, or is gone, and its calls with it.
     const watch = () => wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS }, invalidState()))
     const gone = new RpcError(REFUSED, 'the replica that ran this call is gone')
-    const { askTimeoutMs: mostMs } = this.#link
+    const { askTimeoutMs: mostMs } = this.#services.limits
     const heard = () => wait(new Silence({ nextMs: SILENCE_MS, mostMs }, gone))
     this.#awaited.set(reply, { request, settle, heard })
     return { outcome, watch }

@@ -23,12 +23,11 @@ describe('what a replica says', () => {
     }
     const timers: { ms: number; run: () => void }[] = []
     const warnings: string[] = []
-    const voice = new ReplicaVoice({
-      announcements,
+    const voice = new ReplicaVoice(announcements, {
       store: undefined,
       newId: () => 'me',
       warn: (warning) => void warnings.push(warning),
-      askTimeoutMs: DEADLINE_MS,
+      limits: { askTimeoutMs: DEADLINE_MS },
       schedule: (ms, run) => {
         const timer = { ms, run }
         timers.push(timer)

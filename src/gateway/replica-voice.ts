@@ -1,16 +1,16 @@
 import type { Schedule } from 'toolcrib/mcp'
 import { type Announcements, type JsonValue, MAX_ANNOUNCEMENT_CHARS, type Store } from 'toolcrib/stores'
+import type { Limits } from './gateway-options.ts'
 import { isJson, type Json } from './json-rpc.ts'
 
-/** What a replica speaks to the others with. */
-export interface ReplicaLink {
-  readonly announcements: Announcements
+/** The services of a gateway that its replica uses. */
+export interface ReplicaServices {
   readonly store: Store | undefined
   readonly schedule: Schedule
   readonly newId: () => string
-  readonly warn: (warning: string) => void
-  /** How long clients may take to answer: what they said is worth as much time. */
-  readonly askTimeoutMs: number
+  /** What clients said is kept for as long as they may take to answer. */
+  readonly limits: Pick<Limits, 'askTimeoutMs'>
+  warn(warning: string): void
 }
 
 /** A message that is too long for an announcement is kept in the store for so long. */
@@ -33,16 +33,18 @@ interface Waiting {
 export class ReplicaVoice {
   /** Names this replica to the others. */
   readonly id: string
-  readonly #link: ReplicaLink
+  readonly #announcements: Announcements
+  readonly #services: ReplicaServices
   /** What could not be said yet, in its order. */
   readonly #waiting = new Set<Waiting>()
   #waitingChars = 0
   #stopRetrying = () => {}
   #isClosed = false
 
-  constructor(link: ReplicaLink) {
-    this.#link = link
-    this.id = link.newId()
+  constructor(announcements: Announcements, services: ReplicaServices) {
+    this.#announcements = announcements
+    this.#services = services
+    this.id = services.newId()
   }
 
   /** Returns false, and warns, when the message could not be said. */
@@ -66,7 +68,7 @@ export class ReplicaVoice {
     if (by === this.id || (to !== undefined && to !== this.id)) return undefined
     if (typeof kept !== 'string') return message
     try {
-      const text = await this.#link.store?.get(kept)
+      const text = await this.#services.store?.get(kept)
       const whole: unknown = typeof text === 'string' ? JSON.parse(text) : undefined
       return isJson(whole) ? whole : undefined
     } catch {
@@ -95,13 +97,14 @@ export class ReplicaVoice {
       return true
     } catch (error) {
       const reason = error instanceof Error ? error.message : 'the other replicas cannot be reached'
-      if (isWarned) this.#link.warn(reason)
+      if (isWarned) this.#services.warn(reason)
       return false
     }
   }
 
   async #publish(topic: string, text: string): Promise<void> {
-    const { announcements, store, newId } = this.#link
+    const announcements = this.#announcements
+    const { store, newId } = this.#services
     const message = JSON.parse(text) as { readonly [key: string]: JsonValue }
     if (text.length <= MAX_ANNOUNCEMENT_CHARS) return announcements.publish(topic, message)
     const key = `announcement:${newId()}`
@@ -118,7 +121,7 @@ export class ReplicaVoice {
       this.#waitingChars + text.length > MAX_WAITING_CHARS ||
       (about !== '' && ofOne >= MAX_WAITING_OF_ONE)
     if (isFull) return false
-    const stopTimer = this.#link.schedule(this.#link.askTimeoutMs, () => this.#drop(waiting))
+    const stopTimer = this.#services.schedule(this.#services.limits.askTimeoutMs, () => this.#drop(waiting))
     const waiting: Waiting = { topic, text, about, stopTimer }
     this.#waiting.add(waiting)
     this.#waitingChars += text.length
@@ -134,7 +137,7 @@ export class ReplicaVoice {
 
   #retryLater(): void {
     this.#stopRetrying()
-    if (!this.#isClosed) this.#stopRetrying = this.#link.schedule(RETRY_MS, () => void this.#retry())
+    if (!this.#isClosed) this.#stopRetrying = this.#services.schedule(RETRY_MS, () => void this.#retry())
   }
 
   /** Says what waits, in its order, until something cannot be said. */

@@ -1,9 +1,9 @@
-import type { Announcement } from 'toolcrib/stores'
+import type { Announcement, Announcements } from 'toolcrib/stores'
 import { CatchUp } from './catch-up.ts'
 import { isJson, type Json } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
 import { type ParkedElsewhere, type ParkedWork, RemoteCalls } from './remote-calls.ts'
-import { type ReplicaLink, ReplicaVoice } from './replica-voice.ts'
+import { type ReplicaServices, ReplicaVoice } from './replica-voice.ts'
 import { type Held, RollCall } from './roll-call.ts'
 
 /** What is said by one replica and done by another. */
@@ -31,15 +31,16 @@ export class Replicas {
   readonly #catchUp: CatchUp
   readonly #unsubscribe: () => void
 
-  constructor(link: ReplicaLink, work: ReplicaWork) {
-    const { announcements, schedule } = link
+  constructor(announcements: Announcements, services: ReplicaServices, work: ReplicaWork) {
+    const { schedule } = services
     this.#work = work
-    this.#voice = new ReplicaVoice(link)
-    this.#rollCall = new RollCall(this.#voice, announcements, schedule, () => tryStore(link))
-    this.#remoteCalls = new RemoteCalls(link, { voice: this.#voice, rollCall: this.#rollCall }, work)
+    this.#voice = new ReplicaVoice(announcements, services)
+    this.#rollCall = new RollCall(this.#voice, announcements, schedule, () => tryStore(services))
+    this.#remoteCalls = new RemoteCalls(services, { voice: this.#voice, rollCall: this.#rollCall }, work)
     this.#catchUp = new CatchUp(this.id, () => work.missed(), schedule)
     this.#unsubscribe = announcements.subscribe({
-      announced: (announcement) => void this.#hear(announcement).catch((error) => link.warn(String(error))),
+      announced: (announcement) =>
+        void this.#hear(announcement).catch((error) => services.warn(String(error))),
       missed: () => this.#catchUp.begin(),
     })
     void this.#rollCall.begin()
@@ -114,6 +115,6 @@ const PROBE_KEY = 'health:probe'
 const PROBE_TTL_MS = 60_000
 
 /** Announcements fail, so the store may too: it is tried, since its health must be known where no client needs it as well. */
-function tryStore({ store }: ReplicaLink): void {
+function tryStore({ store }: ReplicaServices): void {
   void store?.set(PROBE_KEY, true, { ttlMs: PROBE_TTL_MS }).catch(() => {})
 }

@@ -5,9 +5,9 @@ import type { ClientLine } from './client-line.ts'
 import { INVALID_PARAMS, isJson, type Json, MAX_CHARACTERS, RpcError, textParam } from './json-rpc.ts'
 import type { ProfileView } from './profile-view.ts'
 import { isReadOnly, ShownFindings } from './shown-findings.ts'
-import type { Strangers } from './strangers.ts'
 import { type BegunCall, isTask, type TaskOwner, type Tasks } from './tasks.ts'
 import type { ToolNames } from './tool-names.ts'
+import type { UnlistedServers } from './unlisted-servers.ts'
 import type { Upstream } from './upstream.ts'
 
 const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
@@ -26,19 +26,19 @@ export interface CallScene {
 export class ToolCalls {
   readonly #registry: ToolRegistry
   readonly #upstream: Upstream
-  readonly #strangers: Strangers
+  readonly #unlisted: UnlistedServers
   readonly #tasks: Tasks
   #nextId = 0
 
   constructor(
     registry: ToolRegistry,
     upstream: Upstream,
-    { strangers, tasks }: { readonly strangers: Strangers; readonly tasks: Tasks },
+    { unlisted, tasks }: { readonly unlisted: UnlistedServers; readonly tasks: Tasks },
   ) {
     this.#tasks = tasks
     this.#registry = registry
     this.#upstream = upstream
-    this.#strangers = strangers
+    this.#unlisted = unlisted
   }
 
   /** Returns the result of `tools/call`. Throws an `RpcError` for errors of the protocol. */
@@ -49,13 +49,13 @@ export class ToolCalls {
     if (fault !== undefined) return failed(fault)
     const target = isDoor(name) && isJson(args) ? args.name : name
     let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
-    const isStrange =
-      resolved === undefined && typeof target === 'string' && this.#strangers.mayHave(target, scene.view)
-    if (isStrange && !this.#isMetaTool(target, scene)) {
-      await this.#strangers.beforeCall(target, scene.view, line.signal)
+    const isUnlisted =
+      resolved === undefined && typeof target === 'string' && this.#unlisted.mayHave(target, scene.view)
+    if (isUnlisted && !this.#isMetaTool(target, scene)) {
+      await this.#unlisted.beforeCall(target, scene.view, line.signal)
       resolved = this.#resolve(target, scene)
       const isUnknown = resolved === undefined && !this.#registry.has(target)
-      const doubt = isUnknown ? this.#strangers.doubtAbout(target, scene.view) : undefined
+      const doubt = isUnknown ? this.#unlisted.doubtAbout(target, scene.view) : undefined
       if (doubt !== undefined) return failed(doubt)
     }
     const door = this.#throughDoor(name, args, { scene, target: resolved })

@@ -9,9 +9,9 @@ import {
 import type { ConnectedServers, ServerTool } from 'toolcrib/mcp'
 import type { Json } from './json-rpc.ts'
 import type { Metrics } from './metrics.ts'
-import type { Strangers } from './strangers.ts'
 import type { CallScene } from './tool-calls.ts'
 import type { NamedTool } from './tool-names.ts'
+import type { UnlistedServers } from './unlisted-servers.ts'
 import { visibleItem } from './visible-item.ts'
 
 const MAX_REMEMBERED = 100
@@ -25,7 +25,7 @@ export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: st
 export class ToolList {
   readonly #registry: ToolRegistry
   readonly #servers: ConnectedServers
-  readonly #strangers: Strangers
+  readonly #unlisted: UnlistedServers
   readonly #metrics: Metrics
   readonly #saved = new Map<string, number>()
   /** What clients listed last, by the fingerprint of its surface; the oldest first. */
@@ -36,17 +36,17 @@ export class ToolList {
   constructor(
     registry: ToolRegistry,
     servers: ConnectedServers,
-    { strangers, metrics }: { readonly strangers: Strangers; readonly metrics: Metrics },
+    { unlisted, metrics }: { readonly unlisted: UnlistedServers; readonly metrics: Metrics },
   ) {
     this.#metrics = metrics
-    this.#strangers = strangers
+    this.#unlisted = unlisted
     this.#registry = registry
     this.#servers = servers
   }
 
   async of(scene: CallScene): Promise<readonly ListedTool[]> {
     const { session, view } = scene
-    await this.#strangers.beforeList(view)
+    await this.#unlisted.beforeList(view)
     const surface = session.surface()
     this.#metrics.listed(view.profile, this.#savedTokens(session, surface.fingerprint))
     this.#remember(scene, surface)

@@ -6,14 +6,14 @@ import { prefixedName, withWireCharacters } from './tool-names.ts'
 /** As long as a server may take to start, unless its config says otherwise. */
 const CALL_WAIT_MS = 30_000
 
-interface Stranger {
+interface UnlistedServer {
   readonly server: string
   /** Why it could not be started; undefined while it starts. */
   readonly failure: string | undefined
 }
 
 /** The servers whose tools are not known yet: they have never run, or what is remembered of them is not read yet. */
-export class Strangers {
+export class UnlistedServers {
   readonly #servers: ConnectedServers
   readonly #limits: Pick<Limits, 'listWaitMs'>
 
@@ -22,19 +22,19 @@ export class Strangers {
     this.#limits = limits
   }
 
-  /** Waits a while for the strangers of a view; all other servers are listed as they are remembered. */
+  /** Waits a while for the unlisted servers of a view; all others are listed as they are remembered. */
   async beforeList(view: ProfileView): Promise<void> {
     const isAwaited = this.#of(view).some(({ failure }) => failure === undefined)
     if (isAwaited) await this.#servers.ready({ timeoutMs: this.#limits.listWaitMs })
   }
 
-  /** Whether a tool of this name may be a stranger's. */
+  /** Whether a tool of this name may be of such a server. */
   mayHave(name: string, view: ProfileView): boolean {
     return this.#ownersOf(name, view).length > 0
   }
 
   /**
-   * Waits for the stranger that an unknown name belongs to: a client may call what it listed at another replica or before
+   * Waits for the server that an unknown name belongs to: a client may call what it listed at another replica or before
    * a restart. Where the name does not say which one it is, all of them are awaited, for a shorter time.
    */
   async beforeCall(name: string, view: ProfileView, signal: AbortSignal): Promise<void> {
@@ -62,17 +62,17 @@ export class Strangers {
     return failed && `${shown} is not available: server "${failed.server}" failed: ${failed.failure}`
   }
 
-  /** The strangers that a name may belong to: those it begins with, or all of them. */
-  #ownersOf(name: string, view: ProfileView): readonly Stranger[] {
-    const strangers = this.#of(view)
-    const named = strangers.filter(({ server }) => isOf(name, server))
+  /** The servers that a name may belong to: those it begins with, or all of them. */
+  #ownersOf(name: string, view: ProfileView): readonly UnlistedServer[] {
+    const unlisted = this.#of(view)
+    const named = unlisted.filter(({ server }) => isOf(name, server))
     if (named.length > 0) return named
     const isOfOther = this.#servers.status().some(({ server }) => isOf(name, server))
-    return isOfOther ? [] : strangers
+    return isOfOther ? [] : unlisted
   }
 
-  #of(view: ProfileView): readonly Stranger[] {
-    return this.#servers.status().flatMap((status): readonly Stranger[] => {
+  #of(view: ProfileView): readonly UnlistedServer[] {
+    return this.#servers.status().flatMap((status): readonly UnlistedServer[] => {
       const { server, state } = status
       if (!view.permitsServer(server) || this.#servers.tools(server) !== undefined) return []
       if (state === 'connecting') return [{ server, failure: undefined }]
