@@ -61,6 +61,7 @@ describe('commands over servers', () => {
       stderr:
         'error server "weather" is disabled; enable it with "toolcrib enable weather" (config-invalid)\n',
     })
+    expect((await toolcrib('call', 'weather.get_rain')).stderr).toContain('server "weather" is disabled')
   })
 
   it('fit a terminal of 80 columns', async () => {
@@ -223,8 +224,12 @@ describe('commands over servers', () => {
     const again = 'if it is new, ask the servers again with "toolcrib list --refresh"'
     expect(await toolcrib('call', 'get_fgo', 'city=Oslo')).toMatchObject({
       status: 2,
-      stderr: `not_available unknown tool "get_fgo"; find its name with "toolcrib search" or "toolcrib list"\n${again}\n`,
+      stderr: `not_available unknown tool "get_fgo"; see the tools of weather with "toolcrib list weather"\n${again}\n`,
     })
+    expect(wasStarted()).toBe(false)
+    expect((await toolcrib('call', 'weather')).stderr).toContain(
+      '"weather" is a server, not a tool; see its tools with "toolcrib list weather"',
+    )
     expect(wasStarted()).toBe(false)
     expect(await toolcrib('call', 'weather.get_fog', 'city=Oslo')).toMatchObject({ status: 0 })
     forgetStart()

@@ -1,5 +1,5 @@
 import { type ServerStatus, ToolcribError, type ToolRegistry, type ToolSchema } from 'toolcrib'
-import { plain, toolName } from '../text.ts'
+import { plain, shellWord, toolName } from '../text.ts'
 
 /** The servers that a name begins with: none when it is only the name of a tool. */
 export function serversNamed(name: string, servers: readonly string[]): readonly string[] {
@@ -46,11 +46,15 @@ export function describeUnknown(
   const missing = statuses.filter(({ state }) => state === 'failed' || state === 'connecting')
   if (missing.length === statuses.length)
     return [`"${name}" cannot be called`, ...missing.map(describeMissing)].join('\n')
+  const [first] = statuses
+  if (statuses.some(({ server }) => server === name))
+    return `"${name}" is a server, not a tool; see its tools with "toolcrib list ${shellWord(name)}"`
   const near = nearNames(name, registry)
-  const step =
-    near.length > 0
-      ? `did you mean ${near.map((each) => `"${each}"`).join(' or ')}?`
+  const look =
+    statuses.length === 1 && first
+      ? `see the tools of ${plain(first.server)} with "toolcrib list ${shellWord(first.server)}"`
       : 'find its name with "toolcrib search" or "toolcrib list"'
+  const step = near.length > 0 ? `did you mean ${near.map((each) => `"${each}"`).join(' or ')}?` : look
   const isCached = statuses.some(({ state }) => state === 'cold')
   return [
     `unknown tool "${name}"; ${step}`,

@@ -3,6 +3,7 @@ import type { CallResult, ToolRegistry, ToolSchema } from 'toolcrib'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { plainLines, shellWord, toolName } from '../text.ts'
+import { unknownServer } from '../unknown-server.ts'
 import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
 import { forSchema, readArguments, type TypedArguments } from './call-arguments.ts'
 import { type CallProgress, callProgress } from './call-progress.ts'
@@ -27,7 +28,13 @@ export async function runCall(
 ): Promise<number> {
   const typed = await readArguments(terminal, args, flags.arg ?? [])
   const found = await findWithFlags(terminal, flags)
-  const named = serversNamed(name, Object.keys(found.config.servers))
+  const { servers: configured, layers = [] } = found.config
+  const named = serversNamed(name, Object.keys(configured))
+  const [disabled] = serversNamed(
+    name,
+    layers.flatMap(({ servers }) => servers),
+  )
+  if (named.length === 0 && disabled !== undefined) throw unknownServer(disabled, { servers: [], layers })
   const isServerNamed = named.length > 0
   const progress = callProgress(name, { stream: terminal.errors })
   const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
