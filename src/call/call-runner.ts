@@ -76,7 +76,10 @@ export class CallRunner {
       const opened = calls.map((call) => openCall(call, batch))
       const uses = opened.flatMap(({ target, isUse }) => (isUse && target ? [target] : []))
       if (uses.length > 0) scope.noteUses(uses)
-      const answered = await Promise.all(opened.map((call) => runCall(call, batch)))
+      const [only] = opened.length === 1 ? opened : []
+      const answered = only
+        ? [await runCall(only, batch)]
+        : await Promise.all(opened.map((call) => runCall(call, batch)))
       const trimmed = await trimResults(answered, budgetChars, batch)
       return trimmed.map((result, index) => {
         const { target, isUse } = opened[index] ?? {}

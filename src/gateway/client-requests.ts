@@ -32,11 +32,11 @@ export class ClientRequests {
     }
   }
 
-  async #answer(method: string, params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
+  #answer(method: string, params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
     const { view } = scene
     switch (method) {
       case 'tools/list':
-        return { tools: await this.#tools.of(scene) }
+        return this.#tools.of(scene).then((tools) => ({ tools }))
       case 'tools/call':
         return this.#calls.call(params, scene, line)
       case 'prompts/list':

@@ -113,19 +113,14 @@ export class ClientRecord {
   }
 
   /** Counts a request and its outcome. */
-  async count(method: string, answer: Promise<Json>): Promise<Json> {
+  count(method: string, answer: Promise<Json>): Promise<Json> {
     this.lastSeenAt = this.#now()
     this.#requests++
     if (method !== 'tools/call') return answer
     this.#calls++
-    try {
-      const result = await answer
-      if (result.isError === true) this.#failedCalls++
-      return result
-    } catch (error) {
-      this.#failedCalls++
-      throw error
-    }
+    const noteFailure = () => void this.#failedCalls++
+    answer.then(({ isError }) => (isError === true ? noteFailure() : undefined), noteFailure)
+    return answer
   }
 
   value(): ConnectedClient {

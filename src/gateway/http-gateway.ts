@@ -105,7 +105,8 @@ export class HttpGateway {
     // With static tokens there is no authorization server, and clients that find one ignore their token.
     if (path.startsWith('/.well-known/')) return this.#metadata(exchange)
     const { revision } = this.#access
-    const principal = await this.#identify(exchange)
+    const identified = this.#identify(exchange)
+    const principal = identified instanceof Promise ? await identified : identified
     if (!principal) return
     if (path === '/metrics') return this.#metrics(exchange, principal)
     if (!isMcpPath(path)) return refuse(exchange, 404, 'there is nothing here')
@@ -114,12 +115,9 @@ export class HttpGateway {
   }
 
   /** Who sent a request; refuses it, and returns undefined, when its token is not accepted. */
-  async #identify(exchange: Exchange): Promise<Principal | undefined> {
-    const profile = profileOf(exchange)
-    const principal = await this.#access.identify(exchange.header('authorization'), profile)
-    if (!(principal instanceof Refusal)) return principal
-    refuse(exchange, principal.status, principal.error, principal.headers)
-    return undefined
+  #identify(exchange: Exchange): Principal | undefined | Promise<Principal | undefined> {
+    const found = this.#access.identify(exchange.header('authorization'), profileOf(exchange))
+    return found instanceof Promise ? found.then((later) => admit(exchange, later)) : admit(exchange, found)
   }
 
   /** What the sender of a request sees; refuses it, and returns undefined, when there is no such profile for it. */
@@ -190,24 +188,25 @@ export class HttpGateway {
   }
 
   async #receive(exchange: Exchange, arrived: Arrived, room: BodyRoom): Promise<void> {
-    const body = await this.#readBody(exchange)
+    const { limits, schedule } = this.#services
+    const { maxBodyBytes, maxBodyKeys, bodyTimeoutMs } = limits
+    let body: Body
+    this.#arriving++
+    try {
+      body = await exchange.readBody({ maxBodyBytes, maxBodyKeys, bodyTimeoutMs, schedule })
+    } finally {
+      this.#arriving--
+    }
     if (body.kind !== 'json') return refuseBody(exchange, body)
     room.arrived(body.characters)
     // It took its time to arrive.
     if (this.#isDraining) return refuseStopping(exchange)
     const posting = this.#post(exchange, body.value, arrived)
     this.#posts.add(posting)
-    await posting.finally(() => this.#posts.delete(posting))
-  }
-
-  async #readBody(exchange: Exchange): Promise<Body> {
-    const { limits, schedule } = this.#services
-    const { maxBodyBytes, maxBodyKeys, bodyTimeoutMs } = limits
-    this.#arriving++
     try {
-      return await exchange.readBody({ maxBodyBytes, maxBodyKeys, bodyTimeoutMs, schedule })
+      await posting
     } finally {
-      this.#arriving--
+      this.#posts.delete(posting)
     }
   }
 
@@ -243,6 +242,13 @@ export class HttpGateway {
 function refuseBusy(exchange: Exchange): void {
   const error = { code: REFUSED, message: 'the gateway is busy', data: RETRY_HINT }
   refuseRpc(exchange, 503, error, RETRY)
+}
+
+/** The sender of a request, unless it is refused: then the refusal is sent. */
+function admit(exchange: Exchange, found: Principal | Refusal): Principal | undefined {
+  if (!(found instanceof Refusal)) return found
+  refuse(exchange, found.status, found.error, found.headers)
+  return undefined
 }
 
 function refuseStopping(exchange: Exchange): void {

@@ -133,16 +133,14 @@ export class LegacySession {
       requests.length === 0 ? undefined : this.#services.replyTo(exchange, { expected: requests.length })
     const relayed: (Promise<boolean> | undefined)[] = []
     const answers = messages.map((message) => {
-      if (reply && isRequest(message)) {
-        const params = withTraceContext(isJson(message.params) ? message.params : {}, exchange)
-        return this.#answer({ id: message.id, method: String(message.method), params }, reply)
-      }
+      if (reply && isRequest(message)) return this.#answer(requestOf(message, exchange), reply)
       // What belongs to no request of this replica may belong to one of another.
       if (!this.take(message)) relayed.push(this.#services.replicas?.relay(this.id, message))
       return undefined
     })
     if (!reply) accept(exchange, await Promise.all(relayed))
-    await Promise.all(answers)
+    if (answers.length === 1) await answers[0]
+    else await Promise.all(answers)
   }
 
   /** Takes a notification or a response. Returns false when it is about a request or question that is not known here. */
@@ -181,10 +179,7 @@ export class LegacySession {
     await this.#client.close()
   }
 
-  async #answer(
-    { id, method, params }: { readonly id: unknown; readonly method: string; readonly params: Json },
-    reply: Reply,
-  ): Promise<void> {
+  async #answer({ id, method, params }: ClientRequest, reply: Reply): Promise<void> {
     const abort = new AbortController()
     this.#underWay.set(id, abort)
     try {
@@ -235,6 +230,17 @@ function accept(exchange: Exchange, passedOn: readonly (boolean | undefined)[]):
   const message = 'the replica that this is for cannot be reached; try again'
   if (passedOn.includes(false)) refuseRpc(exchange, 503, { code: REFUSED, message }, { 'retry-after': '1' })
   else exchange.respond(202, {})
+}
+
+/** A request of the client, as it is answered. */
+interface ClientRequest {
+  readonly id: unknown
+  readonly method: string
+  readonly params: Json
+}
+
+function requestOf({ id, method, params }: Json, exchange: Exchange): ClientRequest {
+  return { id, method: String(method), params: withTraceContext(isJson(params) ? params : {}, exchange) }
 }
 
 function isRequest({ method, id }: Json): boolean {

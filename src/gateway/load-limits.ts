@@ -131,21 +131,37 @@ export class ServerLoad {
     this.#limits = limits
   }
 
+  /** Takes a place at a server that has room; returns how to give it back, and undefined when it has none. */
+  enterAtOnce(place: string): (() => void) | undefined {
+    const queue = this.#queueOf(place)
+    const { maxCallsPerServer } = this.#limits
+    if (maxCallsPerServer > 0 && queue.underWay >= maxCallsPerServer) return undefined
+    queue.underWay++
+    return () => this.#leave(place, queue)
+  }
+
   /**
    * Waits for a place at a server; returns how to give it back. Rejects at once when too many wait already, and with the
    * reason of the signal when that fires first.
    */
   async enter(place: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
-    const { maxCallsPerServer, maxQueuedPerServer } = this.#limits
-    const queue = this.#queues.get(place) ?? { underWay: 0, waiting: new Set() }
-    this.#queues.set(place, queue)
-    if (maxCallsPerServer > 0 && queue.underWay >= maxCallsPerServer) {
-      if (maxQueuedPerServer > 0 && queue.waiting.size >= maxQueuedPerServer)
-        throw overloaded('the server of this tool is busy, and too many calls wait for it')
-      await this.#turn(queue, signal)
-    } else queue.underWay++
+    const entered = this.enterAtOnce(place)
+    if (entered) return entered
+    const queue = this.#queueOf(place)
+    const { maxQueuedPerServer } = this.#limits
+    if (maxQueuedPerServer > 0 && queue.waiting.size >= maxQueuedPerServer)
+      throw overloaded('the server of this tool is busy, and too many calls wait for it')
+    await this.#turn(queue, signal)
     return () => this.#leave(place, queue)
+  }
+
+  #queueOf(place: string): Queue {
+    const known = this.#queues.get(place)
+    if (known) return known
+    const queue = { underWay: 0, waiting: new Set<() => void>() }
+    this.#queues.set(place, queue)
+    return queue
   }
 
   #turn(queue: Queue, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@ import type { AskingServers } from './asking-servers.ts'
 import { type ClientLine, canBeAsked } from './client-line.ts'
 import { INTERNAL_ERROR, type Json } from './json-rpc.ts'
 import type { ServerLoad } from './load-limits.ts'
-import type { PrivateConnections } from './private-connections.ts'
+import type { Lease, PrivateConnections } from './private-connections.ts'
 
 /** One request under way at a server. */
 export interface Flight {
@@ -56,10 +56,7 @@ export class Traffic {
     line.signal.throwIfAborted()
     const lease = isOwn ? this.#connections.lease(server, line) : undefined
     const key = placeOf(server, lease?.sessionKey)
-    const leave = await this.#load.enter(key, line.signal).catch((error) => {
-      lease?.release()
-      throw error
-    })
+    const leave = this.#load.enterAtOnce(key) ?? (await this.#queued(key, line, lease))
     const lines = this.#lines.get(key) ?? new Set()
     this.#lines.set(key, lines)
     lines.add(line)
@@ -71,6 +68,15 @@ export class Traffic {
         leave()
         lease?.release()
       },
+    }
+  }
+
+  async #queued(key: string, { signal }: ClientLine, lease: Lease | undefined): Promise<() => void> {
+    try {
+      return await this.#load.enter(key, signal)
+    } catch (error) {
+      lease?.release()
+      throw error
     }
   }
 

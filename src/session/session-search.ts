@@ -153,13 +153,17 @@ export class SessionSearch implements HintSource {
     return hintLine(names, settings.searchTool)
   }
 
+  /** Whether there are searches that calls may have served. */
+  get isLearning(): boolean {
+    return this.#current().length > 0
+  }
+
   /** Notes which calls were ok, and teaches memory. Never rejects. */
   async called(
     calls: readonly ToolCall[],
     results: readonly CallResult[],
     scope: Pick<CallScope, 'resolve'>,
   ): Promise<void> {
-    if (this.#current().length === 0) return
     const targets = results.map(({ result }, at) => {
       const call = calls[at]
       return result.ok && call ? scope.resolve(call) : undefined

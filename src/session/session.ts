@@ -307,7 +307,8 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     const turn = this.currentTurn()
     try {
       const results = await this.#services.runner.execute(calls, context, turn)
-      if (!context?.dryRun) void this.#track(this.#searches.called(calls, results, turn))
+      if (!context?.dryRun && this.#searches.isLearning)
+        void this.#track(this.#searches.called(calls, results, turn))
       return this.#viewpoint.first?.warn(results) ?? results
     } finally {
       this.#batches.delete(batch)
@@ -327,8 +328,9 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   }
 
   #track<Value>(work: Promise<Value>): Promise<Value> {
-    const tracked = work.finally(() => this.#underWay.delete(tracked))
-    this.#underWay.add(tracked)
-    return tracked
+    const end = () => void this.#underWay.delete(work)
+    this.#underWay.add(work)
+    work.then(end, end)
+    return work
   }
 }

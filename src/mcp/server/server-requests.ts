@@ -128,9 +128,10 @@ export class ServerRequests {
     if (method !== 'tools/call' || !params) return connection.request(method, params, limits)
     const name = String(params.name)
     if (!this.#catalogue.takes(name)) throw this.#excluded(name)
-    if (this.#context.guard.isOn)
-      await this.#permit(name, connection, { isPrivate: sessionKey !== undefined })
-    return connection.callTool(params, { ...limits, inputSchema: this.#catalogue.find(name)?.inputSchema })
+    const call = () =>
+      connection.callTool(params, { ...limits, inputSchema: this.#catalogue.find(name)?.inputSchema })
+    if (!this.#context.guard.isOn) return call()
+    return this.#permit(name, connection, { isPrivate: sessionKey !== undefined }).then(call)
   }
 
   /** Tools that the config excludes cannot be called this way either. */
