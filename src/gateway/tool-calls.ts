@@ -47,33 +47,16 @@ export class ToolCalls {
     const name = textParam('tools/call', params, 'name')
     const fault = oversizeOf(name, args)
     if (fault !== undefined) return failed(fault)
-    const target = isDoor(name) && isJson(args) ? args.name : name
-    let resolved = typeof target === 'string' ? this.#resolve(target, scene) : undefined
-    const isUnlisted =
-      resolved === undefined && typeof target === 'string' && this.#unlisted.mayHave(target, scene.view)
-    if (isUnlisted && !this.#isMetaTool(target, scene)) {
-      await this.#unlisted.beforeCall(target, scene.view, line.signal)
-      resolved = this.#resolve(target, scene)
-      const isUnknown = resolved === undefined && !this.#registry.has(target)
-      const doubt = isUnknown ? this.#unlisted.doubtAbout(target, scene.view) : undefined
-      if (doubt !== undefined) return failed(doubt)
-    }
-    const door = this.#throughDoor(name, args, { scene, target: resolved })
+    const named = isDoor(name) && isJson(args) ? args.name : name
+    const target = typeof named === 'string' ? await this.#find(named, scene, line) : { tool: undefined }
+    if ('doubt' in target) return failed(target.doubt)
+    const door = this.#throughDoor(name, args, { scene, target: target.tool })
     if (door && 'refusal' in door) return failed(door.refusal)
-    const known = isDoor(name) ? undefined : resolved
-    const call = door ?? { name: known ?? name, args: args ?? {} }
-    if (!door && known === undefined && this.#isDenied(name, scene))
+    const call = door ?? { name: (isDoor(name) ? undefined : target.tool) ?? name, args: args ?? {} }
+    if (!door && target.tool === undefined && this.#isDenied(name, scene))
       throw new RpcError(INVALID_PARAMS, `Unknown tool: ${name.slice(0, 200)}`)
     const sent = new SentCall(this.#upstream, this.#tasks, rest, { scene, line })
-    const toolCallId = String(++this.#nextId)
-    const [answer] = await scene.session.execute([{ toolCallId, ...call }], {
-      signal: line.signal,
-      timeoutMs: 0,
-      resultBudgetChars: Number.MAX_SAFE_INTEGER,
-      maxIdenticalCalls: 0,
-      execute: (executed) => sent.execute(executed),
-    })
-    const result = answer?.result ?? { ok: false, code: 'execution_failed', error: 'the call has no result' }
+    const result = await this.#execute(call, sent, { scene, line })
     if (sent.outcome) return sent.outcome.answer(result)
     if (!result.ok) {
       const error = withShownNames(result.error, scene.names)
@@ -82,6 +65,42 @@ export class ToolCalls {
     }
     if (!SEARCH_TOOLS.includes(call.name)) return toCallResult(result)
     return toCallResult(new ShownFindings(this.#registry, scene).of(result, call.name))
+  }
+
+  /**
+   * The tool that a name means, waiting for its server if the server's tools are not known yet. `doubt` says why nobody can
+   * tell whether there is such a tool.
+   */
+  async #find(
+    name: string,
+    scene: CallScene,
+    line: ClientLine,
+  ): Promise<{ readonly tool: string | undefined } | { readonly doubt: string }> {
+    const tool = this.#resolve(name, scene)
+    if (tool !== undefined || !this.#unlisted.mayHave(name, scene.view) || this.#isMetaTool(name, scene))
+      return { tool }
+    await this.#unlisted.beforeCall(name, scene.view, line.signal)
+    const found = this.#resolve(name, scene)
+    if (found !== undefined || this.#registry.has(name)) return { tool: found }
+    const doubt = this.#unlisted.doubtAbout(name, scene.view)
+    return doubt === undefined ? { tool: undefined } : { doubt }
+  }
+
+  /** Runs a call in its session, without the limits of the library: the client has its own. */
+  async #execute(
+    call: { readonly name: string; readonly args: unknown },
+    sent: SentCall,
+    { scene, line }: TaskOwner,
+  ): Promise<ToolResult> {
+    const toolCallId = String(++this.#nextId)
+    const [answer] = await scene.session.execute([{ toolCallId, ...call }], {
+      signal: line.signal,
+      timeoutMs: 0,
+      resultBudgetChars: Number.MAX_SAFE_INTEGER,
+      maxIdenticalCalls: 0,
+      execute: (executed) => sent.execute(executed),
+    })
+    return answer?.result ?? { ok: false, code: 'execution_failed', error: 'the call has no result' }
   }
 
   /** What a call through one of the two doors means; undefined for a call of any other tool. */
