@@ -21,7 +21,7 @@ interface Kept extends ContinuedCall {
 }
 
 /**
- * The calls that were continued for other replicas. One that asks for a call may not hear what came of it, and its client
+ * The calls that were continued for other replicas. One that asks for a call may not learn what came of it, and its client
  * asks again, there or elsewhere: so the outcome is kept for as long as the client's requestState is valid, unless there
  * are too many.
  */

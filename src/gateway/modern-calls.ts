@@ -166,7 +166,7 @@ export class ModernCalls {
     if (parked) return { parked }
     const replicas = this.#replicas()
     const { holder } = content
-    // Also one that was parked here: another replica may have continued it, and not have heard what came of it.
+    // Also one that was parked here: another replica may have continued it, and its result may not have arrived.
     if (replicas && typeof holder === 'string') return { elsewhere: { holder, call: content.parked } }
     return this.#lost(content.parked, new RpcError(INVALID_PARAMS, 'Invalid or expired requestState'))
   }

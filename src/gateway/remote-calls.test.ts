@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Json } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
 import { RemoteCalls } from './remote-calls.ts'
-import type { ReplicaVoice } from './replica-voice.ts'
+import type { ReplicaMessenger } from './replica-messenger.ts'
 import { Replicas, type ReplicaWork } from './replicas.ts'
 
 const RETRY_MS = 500
@@ -99,7 +99,7 @@ describe('a call that another replica holds', () => {
   })
 
   it('is waited for when the replica that holds it speaks while nobody is sure that it is there', async () => {
-    const voice = { id: 'other', say: async () => true, sayOrKeep: async () => true }
+    const messenger = { id: 'other', send: async () => true, sendOrQueue: async () => true }
     const timers: (() => void)[] = []
     let sayGone = (_isAlive: boolean) => {}
     const looked = new Promise<boolean>((resolve) => {
@@ -115,16 +115,16 @@ describe('a call that another replica holds', () => {
     }
     const calls = new RemoteCalls(
       services,
-      { voice: voice as unknown as ReplicaVoice, rollCall: { isAlive: () => looked } },
+      { messenger: messenger as unknown as ReplicaMessenger, rollCall: { isAlive: () => looked } },
       { resume: () => undefined, hasSealed: async () => true },
     )
     const resumed = calls.resume(PARKED, BOUND_TO, answer('first'))
     await expect.poll(() => timers.length).toBe(1)
     timers[0]?.()
-    await calls.hear('alive', { reply: 'reply-1' })
+    await calls.receive('alive', { reply: 'reply-1' })
     sayGone(false)
     await nextTurn()
-    await calls.hear('resumed', { reply: 'reply-1', result: { content: 'done' } })
+    await calls.receive('resumed', { reply: 'reply-1', result: { content: 'done' } })
     expect(await resumed).toEqual({ content: 'done' })
   })
 })

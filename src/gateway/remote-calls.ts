@@ -3,7 +3,7 @@ import type { AskLimits } from './client-line.ts'
 import { type CallOutcome, type ContinuedCall, ContinuedCalls } from './continued-calls.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, isJson, type Json, REFUSED, RpcError } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
-import type { ReplicaServices, ReplicaVoice } from './replica-voice.ts'
+import type { ReplicaMessenger, ReplicaServices } from './replica-messenger.ts'
 import type { RollCall } from './roll-call.ts'
 
 /** Continues calls that are parked here. */
@@ -22,11 +22,11 @@ export interface ParkedElsewhere {
   readonly unchecked?: string
 }
 
-/** How long a replica that holds a call may take to say that it is there, and how often it says so. */
+/** How long the replica that holds a call may be silent, and how often it reports that it is alive. */
 const SILENCE_MS = 15_000
 const FIRST_WORD_MS = 3_000
 const ALIVE_MS = 5_000
-/** How long a request waits until the others can be reached, and for a replica that is alive and says nothing. */
+/** How long a request waits until the others can be reached, and for a replica that is alive and silent. */
 const REACH_MS = 20_000
 const RETRY_MS = 500
 /** Requests of other replicas that are remembered: one may arrive twice. */
@@ -35,11 +35,11 @@ const MAX_SEEN = 1_000
 /** A request that this replica passed on, and whose outcome it waits for. */
 interface Awaited {
   readonly request: ModernRequest
-  heard(): void
+  wasAlive(): void
   settle(outcome: Json): void
 }
 
-/** The replica that holds a call did not say anything, though it may be there: the call goes on, and so does its state. */
+/** The replica that holds a call is silent, though it may be there: the call goes on, and its state stays valid. */
 export class UnreachableReplica extends RpcError {
   constructor() {
     super(REFUSED, 'the replica that holds this call cannot be reached; try again', {
@@ -52,7 +52,7 @@ export class UnreachableReplica extends RpcError {
 export class RemoteCalls {
   readonly #services: Pick<ReplicaServices, 'schedule' | 'newId' | 'limits'>
   readonly #schedule: Schedule
-  readonly #voice: ReplicaVoice
+  readonly #messenger: ReplicaMessenger
   readonly #rollCall: Pick<RollCall, 'isAlive'>
   readonly #work: ParkedWork
   readonly #awaited = new Map<string, Awaited>()
@@ -64,12 +64,15 @@ export class RemoteCalls {
 
   constructor(
     services: Pick<ReplicaServices, 'schedule' | 'newId' | 'limits'>,
-    { voice, rollCall }: { readonly voice: ReplicaVoice; readonly rollCall: Pick<RollCall, 'isAlive'> },
+    {
+      messenger,
+      rollCall,
+    }: { readonly messenger: ReplicaMessenger; readonly rollCall: Pick<RollCall, 'isAlive'> },
     work: ParkedWork,
   ) {
     this.#services = services
     this.#schedule = services.schedule
-    this.#voice = voice
+    this.#messenger = messenger
     this.#rollCall = rollCall
     this.#work = work
     this.#continued = new ContinuedCalls(services)
@@ -78,15 +81,16 @@ export class RemoteCalls {
   /** Has the replica that holds a parked call continue it, and returns what came of it. */
   async resume(parked: ParkedElsewhere, boundTo: string, request: ModernRequest): Promise<Json> {
     const { holder, call, unchecked } = parked
-    if (holder === this.#voice.id) return resultOf((await this.#continued.find(call, boundTo)?.outcome) ?? {})
+    if (holder === this.#messenger.id)
+      return resultOf((await this.#continued.find(call, boundTo)?.outcome) ?? {})
     const reply = this.#services.newId()
     const { meta, envelope, inputResponses, signal } = request
     const { outcome, watch } = this.#outcomeOf(reply, holder, request)
-    const abandon = () => void this.#voice.sayOrKeep('abandon', { to: holder, reply })
+    const abandon = () => void this.#messenger.sendOrQueue('abandon', { to: holder, reply })
     signal.addEventListener('abort', abandon, { once: true })
     try {
-      await this.#sayUntil(signal, 'resume', {
-        ...{ to: holder, reply, from: this.#voice.id, call, boundTo, unchecked },
+      await this.#sendUntil(signal, 'resume', {
+        ...{ to: holder, reply, from: this.#messenger.id, call, boundTo, unchecked },
         ...{ meta, envelope, inputResponses },
       })
       watch()
@@ -97,13 +101,13 @@ export class RemoteCalls {
     }
   }
 
-  /** Takes what another replica said about a call. */
-  async hear(topic: string, message: Json): Promise<void> {
+  /** Receives a message of another replica about a call. */
+  async receive(topic: string, message: Json): Promise<void> {
     const reply = String(message.reply)
     if (topic === 'resume') await this.#serve(message)
     if (topic === 'abandon') this.#served.get(reply)?.abort.abort(new Error('the client cancelled'))
     const awaited = this.#awaited.get(reply)
-    if (topic === 'alive') awaited?.heard()
+    if (topic === 'alive') awaited?.wasAlive()
     if (topic === 'notice' && isJson(message.params))
       awaited?.request.notify(String(message.method), message.params)
     if (topic === 'resumed') awaited?.settle(message)
@@ -116,15 +120,15 @@ export class RemoteCalls {
   }
 
   /** Says something as soon as the others can be reached. Throws when it takes too long. */
-  async #sayUntil(signal: AbortSignal, topic: string, message: Json): Promise<void> {
+  async #sendUntil(signal: AbortSignal, topic: string, message: Json): Promise<void> {
     for (let tries = 1; tries <= REACH_MS / RETRY_MS && !signal.aborted && !this.#isClosed; tries++) {
-      if (await this.#voice.say(topic, message)) return
+      if (await this.#messenger.send(topic, message)) return
       await new Promise<void>((resolve) => void this.#schedule(RETRY_MS, resolve))
     }
     throw new UnreachableReplica()
   }
 
-  /** Resolves with an outcome, also when the other replica is gone, or says nothing once `watch` was called. */
+  /** Resolves with an outcome, also when the other replica is gone, or stays silent once `watch` was called. */
   #outcomeOf(reply: string, holder: string, request: ModernRequest) {
     let stop = () => {}
     let settle: (outcome: Json) => void = () => {}
@@ -139,7 +143,7 @@ export class RemoteCalls {
       stop()
       const cancel = this.#schedule(silence.nextMs, async () => {
         const error = silence.verdict(await this.#rollCall.isAlive(holder))
-        // It has ended, or the replica has said something meanwhile.
+        // It has ended, or the replica has sent something meanwhile.
         if (!this.#awaited.has(reply) || stop !== cancel) return
         if (error) settle({ error })
         else wait(silence)
@@ -150,8 +154,8 @@ export class RemoteCalls {
     const watch = () => wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS }, invalidState()))
     const gone = new RpcError(REFUSED, 'the replica that ran this call is gone')
     const { askTimeoutMs: mostMs } = this.#services.limits
-    const heard = () => wait(new Silence({ nextMs: SILENCE_MS, mostMs }, gone))
-    this.#awaited.set(reply, { request, settle, heard })
+    const wasAlive = () => wait(new Silence({ nextMs: SILENCE_MS, mostMs }, gone))
+    this.#awaited.set(reply, { request, settle, wasAlive })
     return { outcome, watch }
   }
 
@@ -164,20 +168,20 @@ export class RemoteCalls {
     if (this.#seen.size > MAX_SEEN) this.#seen.delete(this.#seen.values().next().value ?? '')
     const continued = (await this.#isGenuine(message)) ? this.#continue(message) : undefined
     if (!continued) {
-      await this.#voice.sayOrKeep('resumed', { to, reply, error: jsonOf(invalidState()) })
+      await this.#messenger.sendOrQueue('resumed', { to, reply, error: jsonOf(invalidState()) })
       return
     }
     this.#served.set(reply, continued)
     let stop = () => {}
-    const sayAlive = () => {
-      void this.#voice.say('alive', { to, reply })
-      stop = this.#schedule(ALIVE_MS, sayAlive)
+    const sendAlive = () => {
+      void this.#messenger.send('alive', { to, reply })
+      stop = this.#schedule(ALIVE_MS, sendAlive)
     }
-    sayAlive()
+    sendAlive()
     const outcome = await continued.outcome
     stop()
     this.#served.delete(reply)
-    await this.#voice.sayOrKeep('resumed', { to, reply, ...outcome })
+    await this.#messenger.sendOrQueue('resumed', { to, reply, ...outcome })
   }
 
   /** Whether the client may continue this call: the other replica has checked that, unless it could not. */
@@ -193,7 +197,7 @@ export class RemoteCalls {
     if (known) return known
     const abort = new AbortController()
     const notify = (method: string, params: Json) =>
-      void this.#voice.say('notice', { to, reply, method, params })
+      void this.#messenger.send('notice', { to, reply, method, params })
     const working = this.#work.resume(call, boundTo, new RemoteRequest(message, abort.signal, notify))
     if (!working) return undefined
     const outcome = working.then(
@@ -222,7 +226,7 @@ function invalidState(): RpcError {
   return new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
 }
 
-/** A replica that has said nothing for a while. */
+/** A replica that has been silent for a while. */
 class Silence {
   readonly nextMs: number
   readonly #mostMs: number

@@ -64,7 +64,7 @@ export class ReplicaDuties implements ReplicaWork {
     this.#services.options.onReload?.()
   }
 
-  /** Whatever was said: lists and files are read again. The store may have lost more than announcements. */
+  /** Whatever was announced: lists and files are read again. The store may have lost more than announcements. */
   missed(): void {
     this.#services.states.refresh()
     void this.#services.relayTarget?.rewrite().catch((error) => this.#services.warn(String(error)))

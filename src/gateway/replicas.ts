@@ -3,10 +3,10 @@ import { CatchUp } from './catch-up.ts'
 import { isJson, type Json } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
 import { type ParkedElsewhere, type ParkedWork, RemoteCalls } from './remote-calls.ts'
-import { type ReplicaServices, ReplicaVoice } from './replica-voice.ts'
+import { ReplicaMessenger, type ReplicaServices } from './replica-messenger.ts'
 import { type Held, RollCall } from './roll-call.ts'
 
-/** What is said by one replica and done by another. */
+/** What one replica does when another announces something. */
 export interface ReplicaWork extends ParkedWork {
   /** Takes a message of an older client, if its session is open here. */
   take(session: string, message: Json): void
@@ -22,10 +22,10 @@ export interface ReplicaWork extends ParkedWork {
   missed(): void
 }
 
-/** What a gateway says to the other replicas, and does for them. */
+/** What a gateway announces to the other replicas, and does for them. */
 export class Replicas {
   readonly #work: ReplicaWork
-  readonly #voice: ReplicaVoice
+  readonly #messenger: ReplicaMessenger
   readonly #rollCall: RollCall
   readonly #remoteCalls: RemoteCalls
   readonly #catchUp: CatchUp
@@ -34,13 +34,17 @@ export class Replicas {
   constructor(announcements: Announcements, services: ReplicaServices, work: ReplicaWork) {
     const { schedule } = services
     this.#work = work
-    this.#voice = new ReplicaVoice(announcements, services)
-    this.#rollCall = new RollCall(this.#voice, announcements, schedule, () => tryStore(services))
-    this.#remoteCalls = new RemoteCalls(services, { voice: this.#voice, rollCall: this.#rollCall }, work)
+    this.#messenger = new ReplicaMessenger(announcements, services)
+    this.#rollCall = new RollCall(this.#messenger, announcements, schedule, () => tryStore(services))
+    this.#remoteCalls = new RemoteCalls(
+      services,
+      { messenger: this.#messenger, rollCall: this.#rollCall },
+      work,
+    )
     this.#catchUp = new CatchUp(this.id, () => work.missed(), schedule)
     this.#unsubscribe = announcements.subscribe({
       announced: (announcement) =>
-        void this.#hear(announcement).catch((error) => services.warn(String(error))),
+        void this.#receive(announcement).catch((error) => services.warn(String(error))),
       missed: () => this.#catchUp.begin(),
     })
     void this.#rollCall.begin()
@@ -48,7 +52,7 @@ export class Replicas {
 
   /** Names this replica to the others. */
   get id(): string {
-    return this.#voice.id
+    return this.#messenger.id
   }
 
   /**
@@ -56,11 +60,11 @@ export class Replicas {
    * reached again. Returns false when too many messages wait for that.
    */
   relay(session: string, message: Json): Promise<boolean> {
-    return this.#voice.sayOrKeep('client-message', { session, message })
+    return this.#messenger.sendOrQueue('client-message', { session, message })
   }
 
   ended(session: string): void {
-    void this.#voice.sayOrKeep('session-ended', { session })
+    void this.#messenger.sendOrQueue('session-ended', { session })
   }
 
   /** Asks for a session that the store does not have: whoever has it open says so, and writes it again. */
@@ -69,11 +73,11 @@ export class Replicas {
   }
 
   listChanged(server: string, digest: string): void {
-    void this.#voice.sayOrKeep('list-changed', { server, digest })
+    void this.#messenger.sendOrQueue('list-changed', { server, digest })
   }
 
   reloaded(): void {
-    void this.#voice.sayOrKeep('reloaded', {})
+    void this.#messenger.sendOrQueue('reloaded', {})
   }
 
   /** Has the replica that holds a parked call continue it, and returns what came of it. */
@@ -85,14 +89,14 @@ export class Replicas {
     this.#unsubscribe()
     this.#catchUp.close()
     this.#rollCall.close()
-    void this.#voice.say('left', {})
+    void this.#messenger.send('left', {})
     this.#remoteCalls.close()
-    this.#voice.close()
+    this.#messenger.close()
   }
 
-  async #hear({ topic, body }: Announcement): Promise<void> {
-    if (isJson(body) && body.by !== this.id) this.#rollCall.heard(String(body.by))
-    const message = isJson(body) ? await this.#voice.whole(body) : undefined
+  async #receive({ topic, body }: Announcement): Promise<void> {
+    if (isJson(body) && body.by !== this.id) this.#rollCall.noteMessage(String(body.by))
+    const message = isJson(body) ? await this.#messenger.whole(body) : undefined
     if (!message) return
     const { session, server, digest, by } = message
     if (topic === 'client-message' && isJson(message.message))
@@ -107,7 +111,7 @@ export class Replicas {
           this.#rollCall.answered(String(answer.session), String(by), answer.isHeld === true)
     if (topic === 'list-changed') this.#work.listChanged(String(server), String(digest))
     if (topic === 'reloaded') this.#work.reloaded()
-    await this.#remoteCalls.hear(topic, message)
+    await this.#remoteCalls.receive(topic, message)
   }
 }
 

@@ -9,15 +9,15 @@ const GATHER_MS = 10
 describe('the roll call of replicas', () => {
   /** A roll call of the replica `a`, whose timers fire when the test says so. */
   function open(announce: (topic: string) => Promise<boolean> = async () => true) {
-    const said: string[] = []
+    const sent: string[] = []
     const messages: unknown[] = []
     const timers = new Map<number, () => void>()
     const presence = announcementBoard().open()
     const rollCall = new RollCall(
       {
         id: 'a',
-        say: (topic, message) => {
-          said.push(topic)
+        send: (topic, message) => {
+          sent.push(topic)
           messages.push(message)
           return announce(topic)
         },
@@ -50,20 +50,20 @@ describe('the roll call of replicas', () => {
       for (let step = 0; step < 10; step++) await Promise.resolve()
       return { answer }
     }
-    return { rollCall, presence, said, messages, fire, begun, arrive, leave, ask }
+    return { rollCall, presence, sent, messages, fire, begun, arrive, leave, ask }
   }
 
   it('knows that nobody has a session as soon as everybody said so, and announces nothing else', async () => {
-    const { rollCall, said, begun, arrive, ask } = open()
+    const { rollCall, sent, begun, arrive, ask } = open()
     await begun()
     expect(await rollCall.ask('alone')).toBe('none')
-    expect(said).toEqual([])
+    expect(sent).toEqual([])
     await arrive('b', 'c')
     const asked = [await ask('s'), await ask('s')]
     rollCall.answered('s', 'b', false)
     rollCall.answered('s', 'c', false)
     expect(await Promise.all(asked.map(({ answer }) => answer))).toEqual(['none', 'none'])
-    expect(said).toEqual(['session-wanted'])
+    expect(sent).toEqual(['session-wanted'])
   })
 
   it('waits for nobody once one has it', async () => {
@@ -86,7 +86,7 @@ describe('the roll call of replicas', () => {
     const second = await ask('s')
     rollCall.answered('s', 'b', false)
     expect(await second.answer).toBe('none')
-    rollCall.heard('silent')
+    rollCall.noteMessage('silent')
     const third = await ask('s')
     rollCall.answered('s', 'b', false)
     await leave('silent')
@@ -94,21 +94,21 @@ describe('the roll call of replicas', () => {
   })
 
   it('asks a replica that missed a deadline again, also where there is no other', async () => {
-    const { rollCall, said, begun, fire, arrive, leave, ask } = open()
+    const { rollCall, sent, begun, fire, arrive, leave, ask } = open()
     await begun()
     await arrive('slow')
     const first = await ask('s')
     fire(PATIENCE_MS)
     expect(await first.answer).toBe('unknown')
     expect(await rollCall.ask('s')).toBe('unknown')
-    expect(said.filter((topic) => topic === 'session-wanted')).toHaveLength(2)
-    rollCall.heard('slow')
+    expect(sent.filter((topic) => topic === 'session-wanted')).toHaveLength(2)
+    rollCall.noteMessage('slow')
     const third = await ask('s')
     rollCall.answered('s', 'slow', true)
     expect(await third.answer).toBe('held')
     await leave('slow')
     expect(await rollCall.ask('s')).toBe('none')
-    expect(said.filter((topic) => topic === 'session-wanted')).toHaveLength(3)
+    expect(sent.filter((topic) => topic === 'session-wanted')).toHaveLength(3)
   })
 
   it('decides nothing before it knows who is there', async () => {
@@ -159,11 +159,11 @@ describe('the roll call of replicas', () => {
   })
 
   it('says what it has to answer to many questions in one message', () => {
-    const { rollCall, said, messages, fire } = open()
+    const { rollCall, sent, messages, fire } = open()
     for (let number = 0; number < 20; number++) rollCall.reply('b', `s${number}`, number === 7)
     rollCall.reply('c', 's7', true)
     fire(GATHER_MS)
-    expect(said).toEqual(['sessions-found'])
+    expect(sent).toEqual(['sessions-found'])
     expect(JSON.stringify(messages).match(/"isHeld":true/g)).toHaveLength(2)
   })
 })

@@ -1,9 +1,9 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { Announcements } from 'toolcrib/stores'
 import type { Json } from './json-rpc.ts'
-import type { ReplicaVoice } from './replica-voice.ts'
+import type { ReplicaMessenger } from './replica-messenger.ts'
 
-/** What the other replicas say about a session: one has it open, all said no, or some said nothing in time. */
+/** What the other replicas answered about a session: one has it open, none has, or some did not answer in time. */
 export type Held = 'held' | 'none' | 'unknown'
 
 /** How often a replica notes that it is alive, and how long that is valid. */
@@ -11,9 +11,9 @@ const NOTE_MS = 5_000
 const NOTED_MS = 12_000
 /** How long after it was not noted itself, as when Redis lost its data, a replica may miss others that are alive. */
 const ARRIVAL_MS = 6_000
-/** How long a replica may take to say whether it has a session. */
+/** How long a replica may take to answer whether it has a session. */
 const PATIENCE_MS = 500
-/** Answers to many questions are gathered for so long, and said in one message. */
+/** Answers to many questions are collected for this long, and sent in one message. */
 const GATHER_MS = 10
 const MAX_GATHERED = 500
 const MAX_GONE = 1_000
@@ -31,16 +31,16 @@ interface Question {
  * Asks the other replicas whether one of them has a session open. Each answers with yes or no, so that nobody waits longer
  * than they take. Which ones there are is read with each question: nobody announces that it is alive, so that any number of
  * replicas can come, or find that Redis lost its data, without a flood of messages. A replica that does not answer is
- * asked, but no longer waited for, until it says something again.
+ * asked, but no longer waited for, until it sends something again.
  */
 export class RollCall {
-  readonly #voice: Pick<ReplicaVoice, 'id' | 'say'>
+  readonly #messenger: Pick<ReplicaMessenger, 'id' | 'send'>
   readonly #presence: Pick<Announcements, 'noteAlive' | 'alive'>
   readonly #schedule: Schedule
   readonly #onFailure: () => void
-  /** Replicas that missed a deadline, and have said nothing since. */
+  /** Replicas that missed a deadline, and have been silent since. */
   readonly #overdue = new Set<string>()
-  /** The latest replicas that said they leave. */
+  /** The latest replicas that announced that they leave. */
   readonly #gone = new Set<string>()
   readonly #questions = new Map<string, Question>()
   #answers: Json[] = []
@@ -54,13 +54,13 @@ export class RollCall {
   #stopGathering = () => {}
 
   constructor(
-    voice: Pick<ReplicaVoice, 'id' | 'say'>,
+    messenger: Pick<ReplicaMessenger, 'id' | 'send'>,
     presence: Pick<Announcements, 'noteAlive' | 'alive'>,
     schedule: Schedule,
     /** Called when this replica could not be noted as alive. */
     onFailure: () => void = () => {},
   ) {
-    this.#voice = voice
+    this.#messenger = messenger
     this.#presence = presence
     this.#schedule = schedule
     this.#onFailure = onFailure
@@ -74,8 +74,8 @@ export class RollCall {
     return this.#noting
   }
 
-  /** Notes that a replica said something. */
-  heard(replica: string): void {
+  /** Notes that a message of a replica arrived. */
+  noteMessage(replica: string): void {
     this.#overdue.delete(replica)
   }
 
@@ -86,13 +86,13 @@ export class RollCall {
     for (const session of this.#questions.keys()) this.answered(session, replica, false)
   }
 
-  /** Whether a replica is alive; undefined while nobody can say. */
+  /** Whether a replica is alive; undefined while that is unknown. */
   async isAlive(replica: string): Promise<boolean | undefined> {
     if (this.#gone.has(replica)) return false
     const alive = await this.#read().catch((): readonly string[] => [])
     if (alive.includes(replica)) return true
     // Whoever is not noted itself cannot rely on the list: Redis was away, or has lost its data.
-    return alive.includes(this.#voice.id) && this.#isComplete ? false : undefined
+    return alive.includes(this.#messenger.id) && this.#isComplete ? false : undefined
   }
 
   /** Asks for a session. Requests for the same one share the question. */
@@ -103,9 +103,9 @@ export class RollCall {
   /** Answers a question of another replica. */
   reply(to: string, session: string, isHeld: boolean): void {
     this.#answers.push({ to, session, isHeld })
-    if (this.#answers.length >= MAX_GATHERED) this.#sayAnswers()
+    if (this.#answers.length >= MAX_GATHERED) this.#sendAnswers()
     else if (this.#answers.length === 1)
-      this.#stopGathering = this.#schedule(GATHER_MS, () => this.#sayAnswers())
+      this.#stopGathering = this.#schedule(GATHER_MS, () => this.#sendAnswers())
   }
 
   /** Takes the answer of another replica. */
@@ -122,14 +122,14 @@ export class RollCall {
     this.#stopNoting()
     this.#stopArriving()
     this.#stopGathering()
-    this.#presence.noteAlive(this.#voice.id, 0).catch(() => {})
+    this.#presence.noteAlive(this.#messenger.id, 0).catch(() => {})
     for (const { settle } of this.#questions.values()) settle('unknown')
   }
 
   async #note(): Promise<void> {
     this.#stopNoting()
     try {
-      const wasNoted = await this.#presence.noteAlive(this.#voice.id, NOTED_MS)
+      const wasNoted = await this.#presence.noteAlive(this.#messenger.id, NOTED_MS)
       if (!wasNoted) this.#arrive()
     } catch {
       // Whoever cannot be reached is not waited for.
@@ -163,12 +163,12 @@ export class RollCall {
     const alive = await this.#read().catch(() => undefined)
     if (!alive) return question.settle('unknown')
     // Whoever is not noted itself cannot rely on the list: Redis has lost its data.
-    const isNoted = alive.includes(this.#voice.id)
+    const isNoted = alive.includes(this.#messenger.id)
     if (!isNoted) {
       this.#arrive()
       void this.begin()
     }
-    const others = alive.filter((replica) => replica !== this.#voice.id)
+    const others = alive.filter((replica) => replica !== this.#messenger.id)
     for (const replica of this.#overdue)
       if (isNoted && !others.includes(replica)) this.#overdue.delete(replica)
     question.isComplete = this.#isComplete
@@ -176,7 +176,7 @@ export class RollCall {
     const silent = new Set(others.filter((replica) => !this.#overdue.has(replica)))
     question.silent = silent
     const isAwaited = !this.#isComplete || silent.size > 0
-    const isAsked = await this.#voice.say('session-wanted', { session })
+    const isAsked = await this.#messenger.send('session-wanted', { session })
     if (!isAsked || !isAwaited) question.settle('unknown')
   }
 
@@ -197,10 +197,10 @@ export class RollCall {
     })
   }
 
-  #sayAnswers(): void {
+  #sendAnswers(): void {
     this.#stopGathering()
     const answers = this.#answers
     this.#answers = []
-    if (answers.length > 0) void this.#voice.say('sessions-found', { answers })
+    if (answers.length > 0) void this.#messenger.send('sessions-found', { answers })
   }
 }

@@ -1,13 +1,13 @@
 import { ToolcribError } from 'toolcrib'
 import { type Announcements, announcementBoard } from 'toolcrib/stores'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { ReplicaVoice } from './replica-voice.ts'
+import { ReplicaMessenger } from './replica-messenger.ts'
 
 const RETRY_MS = 500
 const DEADLINE_MS = 60_000
 
 describe('what a replica says', () => {
-  /** A voice whose announcements fail as long as they are away, and whose timers fire when the test says so. */
+  /** A messenger whose announcements fail as long as they are away, and whose timers fire when the test says so. */
   function open() {
     const real = announcementBoard().open()
     onTestFinished(() => real.close())
@@ -23,7 +23,7 @@ describe('what a replica says', () => {
     }
     const timers: { ms: number; run: () => void }[] = []
     const warnings: string[] = []
-    const voice = new ReplicaVoice(announcements, {
+    const messenger = new ReplicaMessenger(announcements, {
       store: undefined,
       newId: () => 'me',
       warn: (warning) => void warnings.push(warning),
@@ -43,13 +43,13 @@ describe('what a replica says', () => {
       }
       await new Promise((resolve) => setImmediate(resolve))
     }
-    return { voice, state, heard, fire, timers, warnings }
+    return { messenger, state, heard, fire, timers, warnings }
   }
 
-  it('is kept while the others cannot be reached, and said in its order when they can', async () => {
-    const { voice, state, heard, fire, timers, warnings } = open()
+  it('is kept while the others cannot be reached, and sent in its order when they can', async () => {
+    const { messenger, state, heard, fire, timers, warnings } = open()
     const words = ['one', 'two', 'three']
-    for (const word of words) expect(await voice.sayOrKeep('client-message', { word })).toBe(true)
+    for (const word of words) expect(await messenger.sendOrQueue('client-message', { word })).toBe(true)
     await fire(RETRY_MS)
     expect(heard).toEqual([])
     state.isAway = false
@@ -57,13 +57,13 @@ describe('what a replica says', () => {
     expect(heard).toEqual(words.map((word) => ['client-message', { word, by: 'me' }]))
     expect(warnings).toEqual(['Redis is away'])
     expect(timers).toEqual([])
-    expect(await voice.sayOrKeep('client-message', { word: 'four' })).toBe(true)
+    expect(await messenger.sendOrQueue('client-message', { word: 'four' })).toBe(true)
     expect(heard).toHaveLength(4)
   })
 
   it('is dropped after the time that a client has for an answer', async () => {
-    const { voice, state, heard, fire } = open()
-    await voice.sayOrKeep('client-message', { word: 'late' })
+    const { messenger, state, heard, fire } = open()
+    await messenger.sendOrQueue('client-message', { word: 'late' })
     await fire(DEADLINE_MS)
     state.isAway = false
     await fire(RETRY_MS)
@@ -71,8 +71,8 @@ describe('what a replica says', () => {
   })
 
   it('is refused when too much waits, of one session or of all', async () => {
-    const { voice, state } = open()
-    const keep = (session: string) => voice.sayOrKeep('client-message', { session })
+    const { messenger, state } = open()
+    const keep = (session: string) => messenger.sendOrQueue('client-message', { session })
     for (let number = 0; number < 100; number++) expect(await keep('one')).toBe(true)
     expect(await keep('one')).toBe(false)
     for (let number = 0; number < 900; number++) expect(await keep(`other-${number}`)).toBe(true)
@@ -82,10 +82,10 @@ describe('what a replica says', () => {
   })
 
   it('is refused when it is too long to wait together with the rest', async () => {
-    const { voice } = open()
+    const { messenger } = open()
     const long = { text: 'x'.repeat(15_000_000) }
-    expect(await voice.sayOrKeep('client-message', long)).toBe(true)
-    expect(await voice.sayOrKeep('client-message', long)).toBe(true)
-    expect(await voice.sayOrKeep('client-message', long)).toBe(false)
+    expect(await messenger.sendOrQueue('client-message', long)).toBe(true)
+    expect(await messenger.sendOrQueue('client-message', long)).toBe(true)
+    expect(await messenger.sendOrQueue('client-message', long)).toBe(false)
   })
 })

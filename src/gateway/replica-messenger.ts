@@ -8,16 +8,16 @@ export interface ReplicaServices {
   readonly store: Store | undefined
   readonly schedule: Schedule
   readonly newId: () => string
-  /** What clients said is kept for as long as they may take to answer. */
+  /** Messages are kept for as long as a client may take to answer. */
   readonly limits: Pick<Limits, 'askTimeoutMs'>
   warn(warning: string): void
 }
 
 /** A message that is too long for an announcement is kept in the store for so long. */
 const STORED_MS = 60_000
-/** How often a message that could not be said is tried again. */
+/** How often a message that could not be sent is tried again. */
 const RETRY_MS = 500
-/** How much may wait to be said, of everybody and of one session. */
+/** How much may wait to be sent, in all and of one session. */
 const MAX_WAITING = 1_000
 const MAX_WAITING_CHARS = 32_000_000
 const MAX_WAITING_OF_ONE = 100
@@ -29,13 +29,13 @@ interface Waiting {
   readonly stopTimer: () => void
 }
 
-/** Says things to the other replicas, now or, while they cannot be reached, later. */
-export class ReplicaVoice {
+/** Sends messages to the other replicas, and queues them while these cannot be reached. */
+export class ReplicaMessenger {
   /** Names this replica to the others. */
   readonly id: string
   readonly #announcements: Announcements
   readonly #services: ReplicaServices
-  /** What could not be said yet, in its order. */
+  /** What could not be sent yet, in its order. */
   readonly #waiting = new Set<Waiting>()
   #waitingChars = 0
   #stopRetrying = () => {}
@@ -47,16 +47,16 @@ export class ReplicaVoice {
     this.id = services.newId()
   }
 
-  /** Returns false, and warns, when the message could not be said. */
-  async say(topic: string, message: Json): Promise<boolean> {
+  /** Returns false, and warns, when the message could not be sent. */
+  async send(topic: string, message: Json): Promise<boolean> {
     return this.#try(topic, this.#textOf(message), true)
   }
 
   /**
-   * Says a message that must not be lost. While the others cannot be reached it waits, after those that wait already, for
-   * as long as a client may take to answer. It may be said twice. Returns false when too many messages wait.
+   * Sends a message that must not be lost. While the others cannot be reached it waits, after those that wait already, for
+   * as long as a client may take to answer. It may be sent twice. Returns false when too many messages wait.
    */
-  async sayOrKeep(topic: string, message: Json): Promise<boolean> {
+  async sendOrQueue(topic: string, message: Json): Promise<boolean> {
     const text = this.#textOf(message)
     if (this.#waiting.size === 0 && (await this.#try(topic, text, true))) return true
     return this.#keep(topic, text, String(message.session ?? ''))
@@ -76,7 +76,7 @@ export class ReplicaVoice {
     }
   }
 
-  /** Tries once more what could not be said, and forgets it. */
+  /** Tries once more what could not be sent, and forgets it. */
   close(): void {
     this.#isClosed = true
     this.#stopRetrying()
@@ -140,7 +140,7 @@ export class ReplicaVoice {
     if (!this.#isClosed) this.#stopRetrying = this.#services.schedule(RETRY_MS, () => void this.#retry())
   }
 
-  /** Says what waits, in its order, until something cannot be said. */
+  /** Sends what waits, in its order, until something cannot be sent. */
   async #retry(): Promise<void> {
     for (const waiting of this.#waiting) {
       if (!(await this.#try(waiting.topic, waiting.text, false))) return this.#retryLater()
