@@ -217,10 +217,16 @@ export interface EventStreamOptions {
   readonly mask?: ((event: EventBody) => EventBody) | undefined
 }
 
+interface Subscriber {
+  readonly listener: Listener
+  readonly sessionId: string | undefined
+}
+
 /** The event stream of one registry. */
 export class EventStream {
   readonly #options: EventStreamOptions
-  readonly #subscribers = new Set<{ readonly listener: Listener; readonly sessionId: string | undefined }>()
+  /** Replaced with each change: an event reaches those who listened when it was emitted. */
+  #subscribers: readonly Subscriber[] = []
 
   constructor(options: EventStreamOptions) {
     this.#options = options
@@ -234,20 +240,22 @@ export class EventStream {
     if (typeof listener !== 'function')
       throw new ToolcribError('config-invalid', 'subscribe() takes a function that is called with each event')
     const subscriber = { listener, sessionId }
-    this.#subscribers.add(subscriber)
-    return () => void this.#subscribers.delete(subscriber)
+    this.#subscribers = [...this.#subscribers, subscriber]
+    return () => {
+      this.#subscribers = this.#subscribers.filter((other) => other !== subscriber)
+    }
   }
 
   /** True when anything listens; skip building costly events otherwise. */
   get hasListeners(): boolean {
-    return this.#subscribers.size > 0
+    return this.#subscribers.length > 0
   }
 
   readonly emit: Emit = (event) => {
-    if (this.#subscribers.size === 0) return
+    if (this.#subscribers.length === 0) return
     const stamped = this.#stamp(event)
     if (stamped === undefined) return
-    for (const { listener, sessionId } of [...this.#subscribers]) {
+    for (const { listener, sessionId } of this.#subscribers) {
       if (sessionId !== undefined && sessionId !== stamped.sessionId) continue
       try {
         const returned: unknown = listener(stamped)

@@ -203,6 +203,7 @@ function hookList(
   ofRegistry: CallHooks | readonly CallHooks[] | undefined,
   timeoutMs: number,
 ): HookList {
+  if (ofContext === undefined && ofRegistry === undefined) return []
   const first = [...new Set(hooksOf(ofContext))]
   const then = hooksOf(ofRegistry).filter((hook) => !first.includes(hook))
   return [

@@ -86,14 +86,7 @@ export class GatewaySessions {
 
   /** The view, session and names that requests of a client work with. */
   scene(view: ProfileView, session: Session): CallScene {
-    const sessions = this
-    return {
-      view,
-      session,
-      get names() {
-        return sessions.names
-      },
-    }
+    return new Scene(view, session, this)
   }
 
   /**
@@ -139,6 +132,23 @@ export class GatewaySessions {
 
   close(): void {
     this.#unsubscribe()
+  }
+}
+
+/** A session with its view, and the names that its tools have at the time. */
+class Scene implements CallScene {
+  readonly view: ProfileView
+  readonly session: Session
+  readonly #sessions: GatewaySessions
+
+  constructor(view: ProfileView, session: Session, sessions: GatewaySessions) {
+    this.view = view
+    this.session = session
+    this.#sessions = sessions
+  }
+
+  get names(): ToolNames {
+    return this.#sessions.names
   }
 }
 

@@ -5,6 +5,7 @@ import {
   activate,
   type Candidate,
   deactivate,
+  isLatestUse,
   merge,
   preload,
   use,
@@ -31,6 +32,24 @@ describe('activations', () => {
     const change = activate(state, { candidates: candidates('c') }, capped(2))
     expect(names(change.evicted)).toEqual(['b'])
     expect(names(change.state)).toEqual(['a', 'c'])
+  })
+
+  it('need no change for the tool that was used last: all that is evicted later stays the same', () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd')
+    fc.assert(
+      fc.property(fc.array(name, { maxLength: 8 }), name, (earlier, last) => {
+        const caps = capped(3)
+        const step = (state: Activations, each: string) =>
+          useOrActivate(state, { candidates: candidates(each) }, caps).state
+        const state = earlier.reduce(step, [])
+        expect(isLatestUse(state, candidates(last))).toBe(earlier.at(-1) === last)
+        if (!isLatestUse(state, candidates(last))) return
+        const evictedFrom = (from: Activations) =>
+          activate(from, { candidates: candidates('x', 'y') }, caps).evicted.map((each) => each.name)
+        expect(evictedFrom(step(state, last))).toEqual(evictedFrom(state))
+      }),
+    )
+    expect(isLatestUse(stateAfter(capped(3), candidates('a')), candidates('a', 'b'))).toBe(false)
   })
 
   it('count asking again as use', () => {

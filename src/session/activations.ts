@@ -78,6 +78,14 @@ export function use(state: Activations, names: readonly string[]): Activations {
   })
 }
 
+/** Whether marking these tools as used now would leave their order as it is: there is one, and it was used last. */
+export function isLatestUse(state: Activations, candidates: readonly Candidate[]): boolean {
+  const [only, ...others] = candidates
+  if (only === undefined || others.length > 0) return false
+  const used = state.find(({ name }) => name === only.name)
+  return used !== undefined && state.every((each) => each === used || each.lastUse < used.lastUse)
+}
+
 /**
  * Marks tools as used now, and checks out those that are not active: one that another replica has just evicted is
  * activated again. `activated` and `evicted` list what checking them out changed.

@@ -9,6 +9,7 @@ import {
   type Candidate,
   type Caps,
   deactivate,
+  isLatestUse,
   preload,
   useOrActivate,
   withinCaps,
@@ -85,6 +86,8 @@ export class Checkout implements MergeListener {
   noteUses(candidates: readonly Candidate[]): void {
     if (candidates.length === 0) return
     for (const { name } of candidates) this.#busy.add(name)
+    // Most calls are of the tool that was called before. Replicas learn of each use all the same.
+    if (this.#saved instanceof UnsavedActivations && isLatestUse(this.state, candidates)) return
     const { evicted } = this.#change('auto-activated', useOrActivate, candidates)
     this.noteEvictions(evicted.map(({ name }) => name))
   }

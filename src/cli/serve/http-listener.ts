@@ -63,12 +63,6 @@ export async function listen(
   )
   server.maxConnections = MAX_CONNECTIONS
   const stopping = new Stopping(server)
-  // A connection that is kept alive would hold up a server that is closing.
-  server.on('request', (_request, response) =>
-    response.once('close', () => {
-      if (!server.listening) setImmediate(() => server.closeIdleConnections())
-    }),
-  )
   await started(server, { host, port })
   const address = server.address()
   const actual = typeof address === 'object' && address ? address.port : port
@@ -152,7 +146,11 @@ class Stopping {
       this.#lastRequestAt = performance.now()
       if (this.#isLingering) response.setHeader('connection', 'close')
       this.#underWay.add(response)
-      response.once('close', () => this.#underWay.delete(response))
+      response.once('close', () => {
+        this.#underWay.delete(response)
+        // A connection that is kept alive would hold up a server that is closing.
+        if (!server.listening) setImmediate(() => server.closeIdleConnections())
+      })
     })
   }
 
