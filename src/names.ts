@@ -85,7 +85,8 @@ function foldLookAlikes(name: string): string {
     folded = ''
     for (const letter of name) folded += LOOK_ALIKES.get(letter) ?? letter
   }
-  return folded.toLowerCase().replace(/_+/g, '_')
+  // Joined, since `replace` leaves a chain of slices, and skeletons are kept.
+  return folded.toLowerCase().split(/_+/).join('_')
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is all of ASCII.
