@@ -6,8 +6,8 @@ import { byFit, eachPartFirst, type Fitting, liftedBy, rounded, toRanked } from 
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
 import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
-import type { WordScan } from './lexical/scoreboard.ts'
 import { wordsOf } from './lexical/text-words.ts'
+import type { WordScan } from './lexical/word-scan.ts'
 import { LexicalIndex } from './lexical.ts'
 import { asksForDeprecated, isDeprecated } from './query/deprecated.ts'
 import type { Query } from './query/query.ts'
@@ -144,7 +144,7 @@ export class HybridIndex implements SearchIndex {
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
     this.#settle()
     const request = this.#read(query)
-    const unmatchedTerms = this.#lexical.unmatchedWords(request.words, options.accepts)
+    const unmatchedTerms = this.#lexical.scan(request.words, options.accepts).unmatchedWords()
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
     if ('failure' in embedded) {
@@ -166,7 +166,7 @@ export class HybridIndex implements SearchIndex {
     const listed = shown.map(({ candidate }) => candidate)
     const reasons = scan.reasonsOf(listed)
     return {
-      total: Math.max(scan.total, fitting.length),
+      total: Math.max(scan.countAll(), fitting.length),
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
       confidence: scores[0] ?? 0,
@@ -290,7 +290,7 @@ function rankByWords(scan: WordScan, limit: number): Pick<Ranking, 'total' | 'ma
   const unit = (best[0]?.coverage ?? 0) / (best[0]?.score ?? 1)
   const reasons = scan.reasonsOf(best)
   return {
-    total: scan.total,
+    total: scan.countAll(),
     matches: best.map(({ listing, score }, at) => ({
       listing,
       score: Math.round(10_000 * score * unit) / 10_000,

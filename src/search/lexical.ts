@@ -1,11 +1,12 @@
 import { ToolcribError } from '../errors.ts'
 import type { Listing } from '../tool.ts'
 import { listingTerms } from './lexical/listing-terms.ts'
-import { LISTING_SHIFT, MAX_LISTINGS, toPosting } from './lexical/posting-lists.ts'
-import { Scoreboard, unmatchedAmong, WordScan } from './lexical/scoreboard.ts'
+import { MAX_LISTINGS, toPosting } from './lexical/posting-lists.ts'
+import { Scoreboard } from './lexical/scoreboard.ts'
 import { queryTerms, type SavedWords, Vocabulary, type WeightedWord } from './lexical/vocabulary.ts'
+import { WordScan } from './lexical/word-scan.ts'
 import type { Query } from './query/query.ts'
-import { acceptEvery, type Ranking, type RankOptions, type Searcher, type SearchIndex } from './searcher.ts'
+import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 
 /**
  * BM25F over name, hint, description, parameters and server: matches whole words and their stems, weights rare words
@@ -33,15 +34,16 @@ export class LexicalIndex implements SearchIndex {
 
   update(source: string, listings: readonly Listing[]): void {
     const wanted = new Set(listings)
-    const kept: number[] = []
+    const kept = new Map<Listing, number>()
     for (const number of this.#sources.get(source) ?? []) {
       const listing = this.#listings[number]
-      if (listing !== undefined && wanted.delete(listing)) kept.push(number)
+      if (listing !== undefined && wanted.has(listing)) kept.set(listing, number)
       else this.#remove(number)
     }
-    for (const listing of wanted) kept.push(this.#add(listing))
-    if (kept.length === 0) this.#sources.delete(source)
-    else this.#sources.set(source, kept)
+    // In the order of the listings, so that a saved index knows them again.
+    const numbers = Array.from(wanted, (listing) => kept.get(listing) ?? this.#add(listing))
+    if (numbers.length === 0) this.#sources.delete(source)
+    else this.#sources.set(source, numbers)
     this.#vocabulary.postings.compactIfSparse()
   }
 
@@ -53,7 +55,7 @@ export class LexicalIndex implements SearchIndex {
     const best = scan.best(limit)
     const reasons = scan.reasonsOf(best)
     return {
-      total: scan.total,
+      total: scan.countAll(),
       matches: best.map(({ listing, score }, at) => ({
         listing,
         score: Math.round(score * 1000) / 1000,
@@ -63,23 +65,11 @@ export class LexicalIndex implements SearchIndex {
     }
   }
 
-  /** Scores all accepted listings by words. The result is valid until the next scan or update. */
+  /** Reads a query against the index. The result is valid until the next update. */
   scan(words: readonly WeightedWord[], accepts: RankOptions['accepts']): WordScan {
     const { postings } = this.#vocabulary
     const terms = queryTerms(words, this.#vocabulary, this.#listings.length - this.#freeNumbers.length)
-    const board = this.#board
-    board.begin(this.#listings.length)
-    for (const term of terms) board.add(term, postings)
-    if (accepts !== acceptEvery) this.#refuse(accepts)
-    return new WordScan({ words, terms, board, postings, listings: this.#listings })
-  }
-
-  /** The words that no accepted listing contains, as written. Scores nothing, so it is cheaper than a scan. */
-  unmatchedWords(words: readonly WeightedWord[], accepts: RankOptions['accepts']): string[] {
-    const terms = queryTerms(words, this.#vocabulary, this.#listings.length - this.#freeNumbers.length)
-    return unmatchedAmong(words, terms, ({ forms }) =>
-      forms.some(({ list }) => this.#hasAccepted(list, accepts)),
-    )
+    return new WordScan({ words, terms, board: this.#board, postings, listings: this.#listings, accepts })
   }
 
   /** The listings by source, and the words with their postings: numbers follow that order, from 0 on. */
@@ -131,18 +121,6 @@ export class LexicalIndex implements SearchIndex {
     return stem === undefined ? 0 : this.#vocabulary.listingsWith(stem)
   }
 
-  #hasAccepted(list: number, accepts: RankOptions['accepts']): boolean {
-    const { values, starts, lengths } = this.#vocabulary.postings
-    const start = starts[list] as number
-    const end = start + (lengths[list] as number)
-    if (accepts === acceptEvery) return end > start
-    for (let at = start; at < end; at++) {
-      const listing = this.#listings[(values[at] as number) >>> LISTING_SHIFT]
-      if (listing !== undefined && accepts(listing)) return true
-    }
-    return false
-  }
-
   #add(listing: Listing): number {
     const number = this.#freeNumbers.pop() ?? this.#listings.length
     if (number >= MAX_LISTINGS) {
@@ -157,7 +135,7 @@ export class LexicalIndex implements SearchIndex {
     const stems = new Set<number>()
     for (const [word, { frequency, fields }] of listingTerms(listing)) {
       const id = vocabulary.findOrAdd(word)
-      vocabulary.postings.append(id, toPosting(number, frequency), fields)
+      vocabulary.postings.insert(id, toPosting(number, frequency), fields)
       stems.add(vocabulary.stemOf(id))
     }
     for (const stem of stems) vocabulary.countListing(stem, 1)
@@ -172,7 +150,7 @@ export class LexicalIndex implements SearchIndex {
     const emptied: string[] = []
     for (const word of listingTerms(listing).keys()) {
       const id = vocabulary.find(word)
-      if (id === undefined || !vocabulary.postings.remove(id, number, LISTING_SHIFT)) continue
+      if (id === undefined || !vocabulary.postings.remove(id, number)) continue
       stems.add(vocabulary.stemOf(id))
       if (vocabulary.postings.lengths[id] === 0) emptied.push(word)
     }
@@ -181,18 +159,5 @@ export class LexicalIndex implements SearchIndex {
     this.#listings[number] = undefined
     if (this.#numbers?.get(listing) === number) this.#numbers.delete(listing)
     this.#freeNumbers.push(number)
-  }
-
-  /** Removes rejected listings from the scoreboard. */
-  #refuse(accepts: RankOptions['accepts']): void {
-    const board = this.#board
-    let kept = 0
-    for (let at = 0; at < board.touchedCount; at++) {
-      const number = board.touched[at] as number
-      const listing = this.#listings[number]
-      if (listing !== undefined && accepts(listing)) board.touched[kept++] = number
-      else board.refuse(number)
-    }
-    board.touchedCount = kept
   }
 }

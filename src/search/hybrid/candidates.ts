@@ -1,5 +1,5 @@
 import type { Listing } from '../../tool.ts'
-import type { WordScan } from '../lexical/scoreboard.ts'
+import type { WordScan } from '../lexical/word-scan.ts'
 import type { LexicalIndex } from '../lexical.ts'
 import type { Request } from '../query/request.ts'
 import { acceptEvery, type RankOptions } from '../searcher.ts'
@@ -40,7 +40,7 @@ export class CandidateFinder {
     const partViews = request.parts.map(({ text, words }, at) =>
       this.#viewPart(text, words, vectors.parts[at], near.parts[at] ?? [], accepts),
     )
-    // Last, since a scan is valid until the next one.
+    // Last, since scores are read from the board of the newest scan.
     const scan = this.#lexical.scan(request.words, accepts)
     const byWords = scan.best(Math.max(limit, BY_WORDS))
     const numbers = new Map<Listing, number>()

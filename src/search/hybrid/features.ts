@@ -1,8 +1,8 @@
 import { sourceKey } from '../../names.ts'
 import type { Listing } from '../../tool.ts'
 import { parameterTexts } from '../lexical/listing-terms.ts'
-import type { WordMatch, WordScan } from '../lexical/scoreboard.ts'
 import { STOP_WORDS } from '../lexical/text-words.ts'
+import type { WordMatch, WordScan } from '../lexical/word-scan.ts'
 import type { Request } from '../query/request.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import { Centre } from './centre.ts'
@@ -77,7 +77,7 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
     // If nothing is similar in meaning, the words are all there is.
     const meaning = Math.max(similarity / best, plainSimilarity / plainBest)
     const agreement = best > LEAST_UNIT ? agreementOf(meaning) : 1
-    const score = scan.score(number)
+    const { score, coverage } = scan.rate(number)
     const words = (agreement * score) / topScore
     let partWords = parts.length === 0 ? words : 0
     let partMeaning = meanings?.part[row] ?? 0
@@ -95,7 +95,7 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
       part = text
     }
     const features: Features = {
-      coverage: agreement * scan.coverage(number),
+      coverage: agreement * coverage,
       longWords: words * length,
       partWords,
       plainMeaning: meanings?.plain[row] ?? plainSimilarity / plainBest,

@@ -1,18 +1,22 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { PostingLists } from './posting-lists.ts'
+import { LISTING_SHIFT, PostingLists } from './posting-lists.ts'
 
 function valuesOf(lists: PostingLists, id: number): number[] {
   const start = lists.starts[id] ?? 0
   return [...lists.values.subarray(start, start + (lists.lengths[id] ?? 0))]
 }
 
+function posting(listing: number): number {
+  return (listing << LISTING_SHIFT) | 1
+}
+
 describe('PostingLists', () => {
-  it('behaves like a list of sets, whatever is appended, removed, released and compacted', () => {
+  it('behaves like a list of sorted sets, whatever is inserted, removed, released and compacted', () => {
     const step = fc.record({
       list: fc.nat(7),
       value: fc.nat(40),
-      action: fc.constantFrom('append', 'append', 'remove', 'release', 'compact'),
+      action: fc.constantFrom('insert', 'insert', 'remove', 'release', 'compact'),
     })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
@@ -25,21 +29,23 @@ describe('PostingLists', () => {
           const set = model.get(list) ?? new Set<number>()
           ids.set(list, id)
           model.set(list, set)
-          if (action === 'append' && !set.has(value)) {
+          if (action === 'insert' && !set.has(value)) {
             set.add(value)
-            lists.append(id, value << 4)
+            lists.insert(id, posting(value))
           }
-          if (action === 'remove') expect(lists.remove(id, value, 4)).toBe(set.delete(value))
+          if (action === 'remove') expect(lists.remove(id, value)).toBe(set.delete(value))
           if (action === 'release') {
-            for (const held of set) lists.remove(id, held, 4)
+            for (const held of set) lists.remove(id, held)
             lists.release(id)
             ids.delete(list)
             model.delete(list)
           }
         }
         for (const [list, set] of model) {
-          const held = valuesOf(lists, ids.get(list) ?? -1).map((value) => value >>> 4)
-          expect(held.toSorted((a, b) => a - b)).toEqual([...set].toSorted((a, b) => a - b))
+          const id = ids.get(list) ?? -1
+          const held = valuesOf(lists, id).map((value) => value >>> LISTING_SHIFT)
+          expect(held).toEqual([...set].toSorted((a, b) => a - b))
+          for (let value = 0; value <= 40; value++) expect(lists.find(id, value) >= 0).toBe(set.has(value))
         }
       }),
     )
@@ -49,9 +55,9 @@ describe('PostingLists', () => {
     const lists = new PostingLists()
     const fillAndRelease = (): void => {
       const ids = Array.from({ length: 200 }, () => lists.create())
-      for (const id of ids) for (let value = 0; value < 20; value++) lists.append(id, value)
+      for (const id of ids) for (let value = 0; value < 20; value++) lists.insert(id, posting(value))
       for (const id of ids) {
-        for (let value = 0; value < 20; value++) lists.remove(id, value, 0)
+        for (let value = 0; value < 20; value++) lists.remove(id, value)
         lists.release(id)
       }
     }
@@ -64,10 +70,10 @@ describe('PostingLists', () => {
   it('releases space once most of it is empty', () => {
     const lists = new PostingLists()
     const ids = Array.from({ length: 1000 }, () => lists.create())
-    for (const id of ids) for (let value = 0; value < 30; value++) lists.append(id, value)
+    for (const id of ids) for (let value = 0; value < 30; value++) lists.insert(id, posting(value))
     const full = lists.byteLength
     for (const id of ids.slice(10)) {
-      for (let value = 0; value < 30; value++) lists.remove(id, value, 0)
+      for (let value = 0; value < 30; value++) lists.remove(id, value)
       lists.release(id)
     }
     lists.compactIfSparse()

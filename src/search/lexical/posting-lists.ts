@@ -1,15 +1,18 @@
 /**
- * Many growing lists of 32-bit values, each with a byte beside it, in two typed arrays. Block sizes are powers of two; a list that outgrows its
+ * Many growing lists of postings, each with a byte beside it, in two typed arrays. A list is sorted by listing, so that one
+ * posting is found without reading the others. Block sizes are powers of two; a list that outgrows its
  * block moves to one twice as large, and the old block is reused by the next list of its size. So ten thousand small
- * lists cost little more than their values, and endless updates do not grow the memory.
+ * lists cost little more than their postings, and endless updates do not grow the memory.
  */
 export class PostingLists {
-  /** The values of list `id` are `values[starts[id] .. starts[id] + lengths[id]]`. Read-only; replaced on growth. */
+  /** The postings of list `id` are `values[starts[id] .. starts[id] + lengths[id]]`. Read-only; replaced on growth. */
   values = new Uint32Array(1024)
-  /** The bytes beside the values. */
+  /** The bytes beside the postings. */
   notes = new Uint8Array(1024)
   starts = new Uint32Array(256)
   lengths = new Uint32Array(256)
+  /** By list: no posting has a higher impact. */
+  peaks = new Uint8Array(256)
   /** Log2 of each list's block size. */
   #sizes = new Uint32Array(256)
   #lists = 0
@@ -26,47 +29,62 @@ export class PostingLists {
     this.#sizes = resizedTo(this.#sizes, id)
     this.starts[id] = this.#takeBlock(0)
     this.lengths[id] = 0
+    if (id >= this.peaks.length) this.peaks = copied(this.peaks, this.lengths.length)
+    this.peaks[id] = 0
     this.#sizes[id] = 0
     return id
   }
 
-  append(id: number, value: number, note = 0): void {
+  /** Adds the posting of a listing that the list does not contain. Cheapest if its number is the highest. */
+  insert(id: number, posting: number, note = 0): void {
     const length = this.lengths[id] ?? 0
     const size = this.#sizes[id] ?? 0
     if (length === 1 << size) this.#move(id, size, length)
-    const at = (this.starts[id] ?? 0) + length
-    this.values[at] = value
+    const start = this.starts[id] as number
+    const end = start + length
+    const isLast = length === 0 || (this.values[end - 1] as number) < posting
+    const at = isLast ? end : firstFrom(this.values, start, end, posting >>> LISTING_SHIFT)
+    if (at < end) {
+      this.values.copyWithin(at + 1, at, end)
+      this.notes.copyWithin(at + 1, at, end)
+    }
+    this.values[at] = posting
     this.notes[at] = note
+    this.peaks[id] = Math.max(this.peaks[id] as number, posting & IMPACT_MASK)
     this.lengths[id] = length + 1
     this.#live++
   }
 
-  /** Removes the one value that equals `value` above its lowest `shift` bits; returns whether it existed. */
-  remove(id: number, value: number, shift: number): boolean {
-    const start = this.starts[id] ?? 0
-    const last = start + (this.lengths[id] ?? 0) - 1
-    for (let at = last; at >= start; at--) {
-      if ((this.values[at] ?? 0) >>> shift !== value) continue
-      this.values[at] = this.values[last] ?? 0
-      this.notes[at] = this.notes[last] ?? 0
-      this.lengths[id] = last - start
-      this.#live--
-      return true
-    }
-    return false
+  /** Where a listing's posting is in `values`; -1 if the list does not contain it. */
+  find(id: number, listing: number): number {
+    const start = this.starts[id] as number
+    const end = start + (this.lengths[id] as number)
+    const at = firstFrom(this.values, start, end, listing)
+    return at < end && (this.values[at] as number) >>> LISTING_SHIFT === listing ? at : -1
   }
 
-  /** Makes room for this many values. */
+  /** Removes the posting of a listing; returns whether there was one. */
+  remove(id: number, listing: number): boolean {
+    const at = this.find(id, listing)
+    if (at < 0) return false
+    const end = (this.starts[id] as number) + (this.lengths[id] as number)
+    this.values.copyWithin(at, at + 1, end)
+    this.notes.copyWithin(at, at + 1, end)
+    this.lengths[id] = (this.lengths[id] as number) - 1
+    this.#live--
+    return true
+  }
+
+  /** Makes room for this many postings. */
   reserve(count: number): void {
     if (count <= this.values.length) return
-    const { values, notes } = this
+    const { values } = this
     this.values = new Uint32Array(count)
     this.values.set(values)
-    this.notes = new Uint8Array(count)
-    this.notes.set(notes)
+    this.notes = copied(this.notes, count)
   }
 
-  /** Gives an empty list its values. */
+  /** Gives an empty list its postings, sorted by listing. */
   fill(id: number, values: Uint32Array, notes: Uint8Array): void {
     const size = values.length <= 1 ? 0 : 32 - Math.clz32(values.length - 1)
     this.#freeBlock(this.starts[id] ?? 0, this.#sizes[id] ?? 0)
@@ -77,21 +95,24 @@ export class PostingLists {
     this.lengths[id] = values.length
     this.#sizes[id] = size
     this.#live += values.length
+    let peak = 0
+    for (let at = 0; at < values.length; at++) peak = Math.max(peak, (values[at] as number) & IMPACT_MASK)
+    this.peaks[id] = peak
   }
 
-  /** Removes all values whose part above the lowest `shift` bits is marked; returns those parts. */
-  removeAll(id: number, isGone: Uint8Array, shift: number): number[] {
+  /** Removes the postings of all listings that are marked; returns these listings. */
+  removeAll(id: number, isGone: Uint8Array): number[] {
     const start = this.starts[id] ?? 0
     const end = start + (this.lengths[id] ?? 0)
     const gone: number[] = []
     let kept = start
     for (let at = start; at < end; at++) {
-      const value = this.values[at] as number
-      if (isGone[value >>> shift] === 1) {
-        gone.push(value >>> shift)
+      const posting = this.values[at] as number
+      if (isGone[posting >>> LISTING_SHIFT] === 1) {
+        gone.push(posting >>> LISTING_SHIFT)
         continue
       }
-      this.values[kept] = value
+      this.values[kept] = posting
       this.notes[kept++] = this.notes[at] as number
     }
     this.lengths[id] = kept - start
@@ -129,8 +150,8 @@ export class PostingLists {
   }
 
   get byteLength(): number {
-    const { values, notes, starts, lengths } = this
-    const lists = starts.byteLength + lengths.byteLength + this.#sizes.byteLength
+    const { values, notes, starts, lengths, peaks } = this
+    const lists = starts.byteLength + lengths.byteLength + peaks.byteLength + this.#sizes.byteLength
     return values.byteLength + notes.byteLength + lists
   }
 
@@ -150,11 +171,7 @@ export class PostingLists {
     const block = this.#end
     this.#end += 1 << size
     this.values = resizedTo(this.values, this.#end)
-    if (this.notes.length < this.values.length) {
-      const { notes } = this
-      this.notes = new Uint8Array(this.values.length)
-      this.notes.set(notes)
-    }
+    if (this.notes.length < this.values.length) this.notes = copied(this.notes, this.values.length)
     return block
   }
 
@@ -165,6 +182,24 @@ export class PostingLists {
       this.#freeBlocks[size]?.push(start)
     } else blocks.push(start)
   }
+}
+
+function copied(bytes: Uint8Array<ArrayBuffer>, room: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(room)
+  larger.set(bytes)
+  return larger
+}
+
+/** The first place from `start` on whose posting is of this listing or a later one; `end` if there is none. */
+function firstFrom(values: Uint32Array, start: number, end: number, listing: number): number {
+  let low = start
+  let high = end
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((values[middle] as number) >>> LISTING_SHIFT < listing) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** The array itself, or a copy with room for `index` plus a quarter: growth is rare and little space is wasted. */

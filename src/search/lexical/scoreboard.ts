@@ -1,58 +1,159 @@
-import type { Listing } from '../../tool.ts'
-import { compareNames } from '../top-matches.ts'
-import { FIELDS } from './listing-terms.ts'
+import { Highest } from './highest.ts'
 import { IMPACT_MASK, LISTING_SHIFT, type PostingLists, SATURATION } from './posting-lists.ts'
-import type { QueryTerm, Term, WeightedWord } from './vocabulary.ts'
+import type { Term } from './vocabulary.ts'
 
-const LAST_TURN = 0xffffffff
+/** The share of a listing's score that is proportional to how much of the query it covers. */
+const COVERAGE = 0.5
+
+/** The score of a listing, from what its words gain and the share of the query that they cover. */
+export function scoreOf(gain: number, coverage: number): number {
+  return gain * (1 - COVERAGE + COVERAGE * coverage)
+}
 
 /**
- * The scores of one query, by listing number. The arrays are reused between queries: each term gets a new turn
- * number, and older values have older turns, so nothing needs clearing.
+ * What a listing gains from containing a term: words with the same stem saturate together, and those of the query count
+ * more. 0 if it contains none of them.
+ */
+export function gainOf({ weight, forms }: Term, listing: number, postings: PostingLists): number {
+  let openness = 1
+  let extra = 0
+  for (let at = 0; at < forms.length; at++) {
+    const form = forms[at] as Term['forms'][number]
+    const found = postings.find(form.list, listing)
+    if (found < 0) continue
+    const saturation = SATURATION[(postings.values[found] as number) & IMPACT_MASK] as number
+    openness += 1 / (1 - saturation) - 1
+    extra += form.weight * saturation
+  }
+  return weight * (1 - 1 / openness) + extra
+}
+
+/** What no listing's gain exceeds. */
+function highestGain({ weight, forms }: Term, { peaks }: PostingLists): number {
+  let openness = 1
+  let extra = 0
+  for (const form of forms) {
+    const saturation = SATURATION[peaks[form.list] as number] as number
+    openness += 1 / (1 - saturation) - 1
+    extra += form.weight * saturation
+  }
+  return weight * (1 - 1 / openness) + extra
+}
+
+function lengthOf({ forms }: Term, { lengths }: PostingLists): number {
+  return forms.reduce((sum, { list }) => sum + (lengths[list] as number), 0)
+}
+
+/** A query whose best listings are wanted. */
+export interface BoardQuery {
+  readonly terms: readonly Term[]
+  readonly postings: PostingLists
+  /** How many are wanted. */
+  readonly limit: number
+  /** The numbers of listings are below this. */
+  readonly end: number
+  isAccepted(listing: number): boolean
+}
+
+/** The best listings of a query, unordered and with few others, and how many contain any of its terms, accepted or not. */
+export interface Leaders {
+  readonly listings: Uint32Array
+  readonly total: number
+}
+
+/** Numbers per listing on the board: its gain, what it covers, its openness, and the turn of the last term it contains. */
+const GAIN = 0
+const COVER = 1
+const OPENNESS = 2
+const TURN = 3
+const CELL = 4
+
+/** Turns are counted in floating-point numbers of 32 bits. */
+const LAST_TURN = 2 ** 23
+
+/** Sums on the board are a little inexact. */
+const ALMOST = 1 - 1e-5
+
+/**
+ * Finds the listings with the best scores. Reads the rarest words first; once no listing that lacks all of them can be
+ * among the best, the others are not put on the board any more, so that the long lists of common words cost little.
+ *
+ * The board is reused between queries: each term gets a new turn number, and older values have older turns, so nothing
+ * needs clearing.
  */
 export class Scoreboard {
-  scores = new Float64Array(0)
-  /** How much of the query each listing covers. */
-  covers = new Float64Array(0)
-  /** Listings with a score; the first `touchedCount` entries. */
-  touched = new Uint32Array(0)
-  touchedCount = 0
-  /** By listing: the turn of the last term that matched it. */
-  #turns = new Uint32Array(0)
-  /** By listing: 1 / (1 - saturation) of the last term, which is additive where saturations are not. */
-  #openness = new Float64Array(0)
-  /** By listing: its position among the requested ones, counted from 1. */
-  #places = new Uint16Array(0)
+  #cells = new Float32Array(0)
+  /** The listings on the board; the first `#count` entries. */
+  #held = new Uint32Array(0)
+  #count = 0
+  /** A bit per listing that contains a term, and how many there are. */
+  #seen = new Uint32Array(0)
+  #total = 0
   #firstTurn = 1
   #turn = 0
+  #query: BoardQuery | undefined
 
-  /** Starts a query over listings below `count`. */
-  begin(count: number): void {
-    this.touchedCount = 0
-    this.#firstTurn = this.#turn + 1
-    if (this.#turn > LAST_TURN / 2) {
-      this.#turns.fill(0)
-      this.#turn = 0
-      this.#firstTurn = 1
+  leaders(query: BoardQuery): Leaders {
+    const { postings } = query
+    this.#query = query
+    const terms = query.terms
+      .map((term) => ({ term, highest: highestGain(term, postings), length: lengthOf(term, postings) }))
+      .sort((a, b) => b.highest - a.highest)
+    const rest = new Rest(terms)
+    this.#begin(query.end)
+    let least = 0
+    let read = 0
+    for (const next of terms) {
+      if (rest.highestScore() < least) this.#addToHeld(next.term, postings)
+      else this.#add(next.term, postings)
+      rest.remove(next)
+      read += next.length
+      // To look at the board must be cheaper than what was read since, and than what is left to read.
+      const isWorthIt = rest.isMinor && this.#count <= Math.min(read, rest.length)
+      if (rest.length > 0 && !isWorthIt) continue
+      least = this.#leastOf(query, rest, least)
+      read = 0
     }
-    if (count <= this.scores.length) return
-    const room = count + (count >>> 2) + 64
-    this.scores = new Float64Array(room)
-    this.covers = new Float64Array(room)
-    this.touched = new Uint32Array(room)
-    this.#turns = new Uint32Array(room)
-    this.#openness = new Float64Array(room)
-    this.#places = new Uint16Array(room)
+    return { listings: this.#reaching(least, rest), total: this.#total }
   }
 
-  /** Adds a term. Words with the same stem saturate together. */
-  add({ weight, cover, forms }: Term, { values, starts, lengths }: PostingLists): void {
+  /** What the board says about a listing; undefined if it was not put on it, or if the board is in use for another query. */
+  read(query: BoardQuery, listing: number): { readonly gain: number; readonly cover: number } | undefined {
+    const cell = CELL * listing
+    if (this.#query !== query || !((this.#cells[cell + TURN] as number) >= this.#firstTurn)) return undefined
+    return { gain: this.#cells[cell + GAIN] as number, cover: this.#cells[cell + COVER] as number }
+  }
+
+  /** Whether a listing is known to contain no term of the query. */
+  isUnseen(query: BoardQuery, listing: number): boolean {
+    return this.#query === query && ((this.#seen[listing >>> 5] as number) & (1 << (listing & 31))) === 0
+  }
+
+  /** Starts a query over listings below `end`. */
+  #begin(end: number): void {
+    this.#count = 0
+    this.#total = 0
+    this.#seen.fill(0)
+    if (this.#turn > LAST_TURN) {
+      this.#cells.fill(0)
+      this.#turn = 0
+    }
+    this.#firstTurn = this.#turn + 1
+    if (end <= this.#held.length) return
+    const room = end + (end >>> 2) + 64
+    this.#cells = new Float32Array(CELL * room)
+    this.#held = new Uint32Array(room)
+    this.#seen = new Uint32Array((room >>> 5) + 1)
+  }
+
+  /** Adds the gains of all listings that contain a term. */
+  #add({ weight, cover, forms }: Term, { values, starts, lengths }: PostingLists): void {
     const turn = ++this.#turn
     const firstTurn = this.#firstTurn
-    const turns = this.#turns
-    const openness = this.#openness
-    const { scores, covers, touched } = this
-    let touchedCount = this.touchedCount
+    const cells = this.#cells
+    const held = this.#held
+    const seen = this.#seen
+    let count = this.#count
     for (const form of forms) {
       const start = starts[form.list] as number
       const end = start + (lengths[form.list] as number)
@@ -61,214 +162,151 @@ export class Scoreboard {
         const posting = values[at] as number
         const listing = posting >>> LISTING_SHIFT
         const saturation = SATURATION[posting & IMPACT_MASK] as number
-        const last = turns[listing] as number
+        const cell = CELL * listing
+        const last = cells[cell + TURN] as number
         if (last < firstTurn) {
-          touched[touchedCount++] = listing
-          scores[listing] = whole * saturation
-          covers[listing] = cover
+          held[count++] = listing
+          seen[listing >>> 5] = (seen[listing >>> 5] as number) | (1 << (listing & 31))
+          cells[cell + GAIN] = whole * saturation
+          cells[cell + COVER] = cover
         } else if (last < turn) {
-          scores[listing] = (scores[listing] as number) + whole * saturation
-          covers[listing] = (covers[listing] as number) + cover
+          cells[cell + GAIN] = (cells[cell + GAIN] as number) + whole * saturation
+          cells[cell + COVER] = (cells[cell + COVER] as number) + cover
         } else {
-          const before = openness[listing] as number
-          const after = before + 1 / (1 - saturation) - 1
-          const gain = weight * (1 / before - 1 / after) + form.weight * saturation
-          scores[listing] = (scores[listing] as number) + gain
-          openness[listing] = after
+          addForm(cells, cell, weight, form.weight, saturation)
           continue
         }
-        turns[listing] = turn
-        if (forms.length > 1) openness[listing] = 1 / (1 - saturation)
+        cells[cell + TURN] = turn
+        if (forms.length > 1) cells[cell + OPENNESS] = 1 / (1 - saturation)
       }
     }
-    this.touchedCount = touchedCount
+    this.#total += count - this.#count
+    this.#count = count
   }
 
-  /** Removes a listing. */
-  refuse(listing: number): void {
-    this.#turns[listing] = 0
-  }
-
-  /** Whether a listing contains any term and was not removed. */
-  isTouched(listing: number): boolean {
-    return (this.#turns[listing] ?? 0) >= this.#firstTurn
-  }
-
-  /** Whether any listing that was not removed contains the term. */
-  isHeld({ forms }: Term, { values, starts, lengths }: PostingLists): boolean {
-    return forms.some(({ list }) => {
-      const start = starts[list] as number
-      const end = start + (lengths[list] as number)
+  /** Adds the gains of the listings on the board that contain a term, and counts the others. */
+  #addToHeld({ weight, cover, forms }: Term, { values, starts, lengths }: PostingLists): void {
+    const turn = ++this.#turn
+    const firstTurn = this.#firstTurn
+    const cells = this.#cells
+    const seen = this.#seen
+    let total = this.#total
+    for (const form of forms) {
+      const start = starts[form.list] as number
+      const end = start + (lengths[form.list] as number)
       for (let at = start; at < end; at++) {
-        if ((this.#turns[(values[at] as number) >>> LISTING_SHIFT] as number) >= this.#firstTurn) return true
-      }
-      return false
-    })
-  }
-
-  /** For each term, the fields of each given listing that contain it, as bits. */
-  fieldsOf(
-    terms: readonly Term[],
-    listings: readonly number[],
-    { values, notes, starts, lengths }: PostingLists,
-  ): number[][] {
-    const places = this.#places
-    for (let place = 0; place < listings.length; place++) places[listings[place] as number] = place + 1
-    const found = terms.map(({ forms }) => {
-      const fields = new Array<number>(listings.length).fill(0)
-      for (const { list } of forms) {
-        const start = starts[list] as number
-        const end = start + (lengths[list] as number)
-        for (let at = start; at < end; at++) {
-          const place = places[(values[at] as number) >>> LISTING_SHIFT] as number
-          if (place > 0) fields[place - 1] = (fields[place - 1] as number) | (notes[at] as number)
+        const posting = values[at] as number
+        const listing = posting >>> LISTING_SHIFT
+        const bits = seen[listing >>> 5] as number
+        const bit = 1 << (listing & 31)
+        if ((bits & bit) === 0) {
+          seen[listing >>> 5] = bits | bit
+          total++
+          continue
         }
+        const cell = CELL * listing
+        const last = cells[cell + TURN] as number
+        if (last < firstTurn) continue
+        const saturation = SATURATION[posting & IMPACT_MASK] as number
+        if (last === turn) {
+          addForm(cells, cell, weight, form.weight, saturation)
+          continue
+        }
+        cells[cell + GAIN] = (cells[cell + GAIN] as number) + (weight + form.weight) * saturation
+        cells[cell + COVER] = (cells[cell + COVER] as number) + cover
+        cells[cell + TURN] = turn
+        cells[cell + OPENNESS] = 1 / (1 - saturation)
       }
-      return fields
-    })
-    for (const listing of listings) places[listing] = 0
-    return found
+    }
+    this.#total = total
+  }
+
+  /** The score that the last of the wanted listings reaches, if it is known, or what it was known to reach before. */
+  #leastOf({ limit, isAccepted }: BoardQuery, rest: Rest, before: number): number {
+    if (this.#count < limit) return before
+    const cells = this.#cells
+    const best = new Highest(limit)
+    for (let at = 0; at < this.#count; at++) {
+      const listing = this.#held[at] as number
+      const score = rest.score(
+        cells[CELL * listing + GAIN] as number,
+        cells[CELL * listing + COVER] as number,
+      )
+      if (score > best.least && isAccepted(listing)) best.add(score)
+    }
+    return Math.max(before, best.least * ALMOST)
+  }
+
+  /** The listings on the board whose score is not below `least`. */
+  #reaching(least: number, rest: Rest): Uint32Array {
+    const cells = this.#cells
+    const held = this.#held
+    let kept = 0
+    for (let at = 0; at < this.#count; at++) {
+      const listing = held[at] as number
+      const score = rest.score(
+        cells[CELL * listing + GAIN] as number,
+        cells[CELL * listing + COVER] as number,
+      )
+      if (score >= least) held[kept++] = listing
+    }
+    return held.subarray(0, kept)
   }
 }
 
-/** What words say about one listing. */
-export interface WordMatch {
-  readonly listing: Listing
-  readonly number: number
-  readonly score: number
-  /** The share of the query that the listing covers, weighted by rarity. */
-  readonly coverage: number
+/** Adds the gain of another word of the term that was added last. */
+function addForm(cells: Float32Array, cell: number, weight: number, extra: number, saturation: number): void {
+  const before = cells[cell + OPENNESS] as number
+  const after = before + 1 / (1 - saturation) - 1
+  const gain = weight * (1 / before - 1 / after) + extra * saturation
+  cells[cell + GAIN] = (cells[cell + GAIN] as number) + gain
+  cells[cell + OPENNESS] = after
 }
 
-/** The share of a listing's score that is proportional to how much of the query it covers. */
-const COVERAGE = 0.5
-
-/** The rounding error of a sum that is computed in another order is far smaller. */
-const ALMOST = 1 - 1e-9
-
-interface ScanParts {
-  readonly words: readonly WeightedWord[]
-  readonly terms: readonly QueryTerm[]
-  readonly board: Scoreboard
-  readonly postings: PostingLists
-  readonly listings: readonly (Listing | undefined)[]
+interface RankedTerm {
+  readonly term: Term
+  readonly highest: number
+  /** How many postings its words have. */
+  readonly length: number
 }
 
-/** One query's scoreboard, read as matches: the best, their reasons, and words that no listing contains. */
-export class WordScan {
-  /** How many listings contain a word of the query. */
-  readonly total: number
-  readonly #scanned: ScanParts
+/** What the terms that were not read yet can add. */
+class Rest {
+  /** How many postings they have. */
+  length = 0
+  #gain = 0
+  #cover = 0
+  readonly #wholeGain: number
   readonly #wholeCover: number
 
-  constructor(scanned: ScanParts) {
-    this.#scanned = scanned
-    this.total = scanned.board.touchedCount
-    this.#wholeCover = scanned.terms.reduce((sum, { cover }) => sum + cover, 0)
-  }
-
-  /** The listings with the highest scores, best first; ties by trust, then by name. */
-  best(limit: number): WordMatch[] {
-    const { board, listings } = this.#scanned
-    const { touched, touchedCount, scores, covers } = board
-    const share = COVERAGE / this.#wholeCover
-    const best: WordMatch[] = []
-    let leastScore = 0
-    for (let at = 0; at < touchedCount; at++) {
-      const number = touched[at] as number
-      // Covering the whole query would not be enough, so that what it covers need not be read.
-      if ((scores[number] as number) < leastScore) continue
-      // As in `score`, for listings that are known to be touched.
-      const about = (scores[number] as number) * (1 - COVERAGE + share * (covers[number] as number))
-      if (about < leastScore) continue
-      const score = this.score(number)
-      if (score < leastScore) continue
-      const listing = listings[number]
-      if (listing === undefined) continue
-      insert(best, { listing, number, score, coverage: this.coverage(number) }, limit)
-      if (best.length === limit) leastScore = (best[limit - 1]?.score ?? 0) * ALMOST
+  constructor(terms: readonly RankedTerm[]) {
+    for (const { term, highest, length } of terms) {
+      this.#gain += highest
+      this.#cover += term.cover
+      this.length += length
     }
-    return best
+    this.#wholeGain = this.#gain
+    this.#wholeCover = this.#cover
   }
 
-  /** The score of a listing; 0 if it contains no word of the query. */
-  score(number: number): number {
-    const { board } = this.#scanned
-    if (!board.isTouched(number)) return 0
-    return (board.scores[number] as number) * (1 - COVERAGE + COVERAGE * this.coverage(number))
+  remove({ term, highest, length }: RankedTerm): void {
+    this.#gain -= highest
+    this.#cover -= term.cover
+    this.length -= length
   }
 
-  coverage(number: number): number {
-    const { board } = this.#scanned
-    return board.isTouched(number) ? (board.covers[number] as number) / this.#wholeCover : 0
+  /** Whether they can add less than half of what the others can: only then may the best be known without them. */
+  get isMinor(): boolean {
+    return 3 * this.#gain < this.#wholeGain
   }
 
-  /** For each match, the words it contains and in which fields. */
-  reasonsOf(matches: readonly { readonly number: number }[]): string[][] {
-    const { board, terms, postings, words } = this.#scanned
-    const fields = board.fieldsOf(
-      terms,
-      matches.map(({ number }) => number),
-      postings,
-    )
-    return matches.map((_, place) => {
-      const reasons: string[] = []
-      for (let at = 0; at < terms.length; at++) {
-        const held = fields[at]?.[place] ?? 0
-        if (held > 0) reasons.push(`${quoted(words[terms[at]?.written[0] ?? 0])} in ${FIELD_LABELS[held]}`)
-      }
-      return reasons
-    })
+  /** The score of a listing that contains none of them. */
+  score(gain: number, cover: number): number {
+    return scoreOf(gain, cover / this.#wholeCover)
   }
 
-  /** Words that no accepted listing contains, as written. */
-  unmatchedWords(): string[] {
-    const { board, terms, postings, words } = this.#scanned
-    return unmatchedAmong(words, terms, (term) => board.isHeld(term, postings))
+  /** What no listing's score exceeds that contains none of the terms that were read. */
+  highestScore(): number {
+    return this.score(this.#gain, this.#cover)
   }
 }
-
-/** The words of which no term is held, as written. */
-export function unmatchedAmong(
-  words: readonly WeightedWord[],
-  terms: readonly QueryTerm[],
-  isHeld: (term: QueryTerm) => boolean,
-): string[] {
-  const held = terms.filter(isHeld)
-  if (held.length === terms.length) return []
-  const matched = new Set(held.flatMap((term) => term.written))
-  const read = new Set(terms.flatMap((term) => term.written))
-  const unmatched = words.filter((_, place) => read.has(place) && !matched.has(place))
-  return [...new Set(unmatched.filter(({ isAdded }) => !isAdded).map(({ text, written }) => written ?? text))]
-}
-
-function quoted(word: WeightedWord | undefined): string {
-  if (word?.written === undefined) return `"${word?.text}"`
-  return `"${word.written}" ("${word.text}")`
-}
-
-function insert(best: WordMatch[], match: WordMatch, limit: number): void {
-  let low = 0
-  let high = best.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (isBefore(match, best[middle])) high = middle
-    else low = middle + 1
-  }
-  if (low >= limit) return
-  best.splice(low, 0, match)
-  if (best.length > limit) best.pop()
-}
-
-function isBefore(a: WordMatch, b: WordMatch | undefined): boolean {
-  if (b === undefined || a.score !== b.score) return b === undefined || a.score > b.score
-  if (a.listing.trust !== b.listing.trust) return a.listing.trust > b.listing.trust
-  return compareNames(a.listing.name, b.listing.name) < 0
-}
-
-/** Field names for reasons, indexed by field bits. */
-const FIELD_LABELS: readonly string[] = Array.from({ length: 1 << FIELDS.length }, (_, fields) =>
-  FIELDS.filter((_, at) => (fields & (1 << at)) !== 0)
-    .map(({ label }) => label)
-    .join(', '),
-)

@@ -39,8 +39,8 @@ describe('Vocabulary', () => {
     const { byteLength } = vocabulary.postings
     for (let turn = 0; turn < 10_000; turn++) {
       const id = vocabulary.findOrAdd(`word${turn}`)
-      vocabulary.postings.append(id, turn)
-      vocabulary.postings.remove(id, turn, 0)
+      vocabulary.postings.insert(id, turn << 8)
+      vocabulary.postings.remove(id, turn)
       vocabulary.forget(`word${turn}`)
     }
     expect(vocabulary.size).toBe(1)

@@ -101,6 +101,7 @@ export class Vocabulary {
     }
     let at = 0
     for (const [, id] of words) {
+      const first = at
       const start = starts[id] as number
       const end = start + (lengths[id] as number)
       saved.notes.set(notes.subarray(start, end), at)
@@ -109,6 +110,7 @@ export class Vocabulary {
         const number = numbers[posting >>> LISTING_SHIFT] as number
         saved.values[at++] = ((number << LISTING_SHIFT) | (posting & IMPACT_MASK)) >>> 0
       }
+      sortPostings(saved.values.subarray(first, at), saved.notes.subarray(first, at))
     }
     return saved
   }
@@ -131,7 +133,7 @@ export class Vocabulary {
   purge(isGone: Uint8Array): void {
     const goneByStem = new Map<number, Set<number>>()
     for (const [word, id] of [...this.#words]) {
-      const gone = this.postings.removeAll(id, isGone, LISTING_SHIFT)
+      const gone = this.postings.removeAll(id, isGone)
       if (gone.length === 0) continue
       const known = goneByStem.get(this.stemOf(id)) ?? new Set()
       for (const number of gone) known.add(number)
@@ -176,6 +178,16 @@ export interface SavedWords {
   readonly stemListings: Uint32Array
   readonly values: Uint32Array
   readonly notes: Uint8Array
+}
+
+/** Sorts postings and the bytes beside them by listing. Most are sorted already. */
+function sortPostings(values: Uint32Array, notes: Uint8Array): void {
+  if (values.every((value, at) => at === 0 || (values[at - 1] as number) < value)) return
+  const joined = Float64Array.from(values, (value, at) => value * 256 + (notes[at] as number)).sort()
+  for (const [at, both] of joined.entries()) {
+    values[at] = both / 256
+    notes[at] = both % 256
+  }
 }
 
 function present(id: number | undefined): number | undefined {

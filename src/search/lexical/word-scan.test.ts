@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Listing } from '../../tool.ts'
+import { LexicalIndex } from '../lexical.ts'
+import { acceptEvery } from '../searcher.ts'
+import { sampleListing } from '../searcher-contract.ts'
+
+const WORDS = [
+  'send',
+  'sends',
+  'file',
+  'files',
+  'mail',
+  'weather',
+  'list',
+  'lists',
+  'get',
+  'issue',
+  'pull',
+  'chart',
+]
+
+/** Common words come often, rare ones seldom, as in real catalogues. */
+const anyWord = fc.nat(WORDS.length ** 2 - 1).map((at) => WORDS[Math.floor(Math.sqrt(at))] as string)
+const anyText = fc.array(anyWord, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '))
+const anyCatalogue = fc.array(anyText, { minLength: 1, maxLength: 120 })
+
+function indexOf(texts: readonly string[]): { index: LexicalIndex; listings: Listing[] } {
+  const index = new LexicalIndex({ findsNumbers: true })
+  const listings = texts.map((text, at) => sampleListing(`tool${at}`, text))
+  index.update('some', listings)
+  return { index, listings }
+}
+
+describe('a scan by words', () => {
+  it('finds the same listings in the same order as rating every listing', () => {
+    fc.assert(
+      fc.property(
+        anyCatalogue,
+        anyText,
+        fc.integer({ min: 1, max: 12 }),
+        fc.nat(3),
+        (texts, asked, limit, every) => {
+          const { index, listings } = indexOf(texts)
+          const accepts =
+            every === 0 ? acceptEvery : ({ name }: Listing) => Number(name.slice(4)) % (every + 1) > 0
+          const words = asked.split(' ').map((text) => ({ text, weight: 1 }))
+          const scan = index.scan(words, accepts)
+          const best = scan.best(limit)
+          // A scan of its own, whose board was never used.
+          const fresh = index.scan(words, accepts)
+          const rated = listings
+            .filter((listing) => accepts(listing))
+            .map((listing) => ({ listing, ...fresh.rate(index.numberOf(listing) ?? -1) }))
+            .filter(({ score }) => score > 0)
+          expect(scan.countAll()).toBe(rated.length)
+          expect(fresh.countAll()).toBe(rated.length)
+          expect(best).toHaveLength(Math.min(limit, rated.length))
+          const scores = rated.map(({ score }) => score).toSorted((a, b) => b - a)
+          for (const [at, match] of best.entries()) {
+            const own = fresh.rate(match.number)
+            expect(match.score).toBeCloseTo(own.score, 4)
+            expect(match.coverage).toBeCloseTo(own.coverage, 4)
+            expect(match.score).toBeCloseTo(scores[at] ?? 0, 4)
+          }
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  it('breaks ties by name', () => {
+    const { index } = indexOf(Array.from({ length: 40 }, () => 'sends mail'))
+    const best = index.scan([{ text: 'mail', weight: 1 }], acceptEvery).best(3)
+    expect(best.map(({ listing }) => listing.name)).toEqual(['tool0', 'tool1', 'tool10'])
+  })
+
+  it('rates a listing the same after another scan has used the board', () => {
+    const { index, listings } = indexOf(['sends mail', 'lists files', 'gets the weather'])
+    const scan = index.scan([{ text: 'mail', weight: 1 }], acceptEvery)
+    scan.best(1)
+    const number = index.numberOf(listings[0] as Listing) ?? -1
+    const before = scan.rate(number)
+    index.scan([{ text: 'weather', weight: 1 }], acceptEvery).best(1)
+    expect(scan.rate(number).score).toBeCloseTo(before.score, 4)
+    expect(scan.rate(number).score).toBeGreaterThan(0)
+  })
+})
