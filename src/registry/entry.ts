@@ -1,10 +1,10 @@
 import { checkCapabilityRequest } from '../capability.ts'
 import { ToolcribError } from '../errors.ts'
-import { isRecord } from '../json.ts'
+import { hashText, isRecord } from '../json.ts'
 import { nameSkeletons, sourceKey, withoutHidden } from '../names.ts'
 import { copySchema } from '../schema/copy-schema.ts'
+import { estimateTokens } from '../text.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
-import { measureDefinition } from './measure-definition.ts'
 
 /** Whether a tool is deferred: never, whenever possible, or as the registry's `defer` decides. */
 export type Deferral = 'pinned' | 'deferred' | 'unset'
@@ -84,6 +84,26 @@ export class Entry {
     return measureDefinition(this.definition).fingerprint
   }
 }
+
+/** The size and the identity of a definition's text. */
+export interface DefinitionMeasures {
+  /** About how many tokens it costs a turn. */
+  readonly tokens: number
+  /** Changes exactly when what the model is shown changes. */
+  readonly fingerprint: string
+}
+
+/** Measures each definition once: it is frozen, and serializing it is what takes time. */
+export function measureDefinition(definition: ToolDefinition): DefinitionMeasures {
+  const known = MEASURED.get(definition)
+  if (known) return known
+  const text = JSON.stringify(definition)
+  const measures = { tokens: estimateTokens(text), fingerprint: hashText(text) }
+  MEASURED.set(definition, measures)
+  return measures
+}
+
+const MEASURED = new WeakMap<ToolDefinition, DefinitionMeasures>()
 
 /** Whether two listings with the same definition are the same beside it. */
 function isSameBeside(a: Listing, b: Listing): boolean {
