@@ -1,6 +1,5 @@
 import { copyJson, isRecord } from '../json.ts'
 import type { SchemaCache } from '../schema/check-arguments.ts'
-import { loadChecker } from '../schema/load-checker.ts'
 import { type Schedule, scheduleWithTimers } from '../time.ts'
 import type { ToolResult } from '../tool.ts'
 import type { Slots } from './slots.ts'
@@ -34,9 +33,9 @@ export class CallState {
     return this.#schemas
   }
 
-  /** Loads what checks arguments. */
+  /** Loads what checks arguments: no program needs it before its first call. */
   async loadSchemas(): Promise<SchemaCache> {
-    const { SchemaCache } = await loadChecker()
+    const { SchemaCache } = await import('../schema/check-arguments.ts')
     this.#schemas ??= new SchemaCache()
     return this.#schemas
   }
