@@ -3,8 +3,7 @@ import type { Emit } from '../events.ts'
 import { hashText } from '../json.ts'
 import { sourceKey, sourceOfKey } from '../names.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
-import type { Division } from './division.ts'
-import type { Entry } from './entry.ts'
+import { byName, type Entry } from './entry.ts'
 import type { ModeDecision } from './mode.ts'
 import type { CompiledPolicy } from './policy.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -15,10 +14,27 @@ export interface DeferredList {
   readonly fingerprint: string
 }
 
+/** A snapshot as a policy and a mode divide it. What is permitted and not shown is deferred. */
+export interface Division {
+  readonly snapshot: Snapshot
+  readonly isLazy: boolean
+  readonly permitted: PermittedListings
+  /** How many tools are permitted. */
+  readonly permittedCount: number
+  /** Permitted, and shown in any case, by name. */
+  readonly shown: readonly Entry[]
+  /** Permitted, and shown as long as there are few of them, by name. */
+  readonly leftShown: readonly Entry[]
+  /** Keys of the sources that have a permitted tool, by label. */
+  readonly sources: readonly string[]
+  /** MCP servers that have a permitted tool, by name; and those of them without `trust`. */
+  readonly servers: readonly string[]
+  readonly untrustedServers: readonly string[]
+}
+
 /** What a view is made of. */
 export interface ViewOptions {
   readonly mode: ModeDecision
-  readonly policy: CompiledPolicy
   readonly division: Division
   /** Permitted and not deferred, by name. */
   readonly shown: readonly Entry[]
@@ -38,10 +54,10 @@ export class View {
   readonly #division: Division
   #deferredList: DeferredList | undefined
 
-  constructor({ mode, policy, division, shown }: ViewOptions) {
+  constructor({ mode, division, shown }: ViewOptions) {
     this.snapshot = division.snapshot
     this.mode = mode
-    this.policy = policy
+    this.policy = division.permitted.policy
     this.shown = shown
     this.deferred = new DeferredEntries(division, shown)
     this.untrustedServers = division.untrustedServers
@@ -50,7 +66,7 @@ export class View {
 
   /** True when every registered tool is permitted. */
   get permitsAll(): boolean {
-    return this.#division.permitted === this.snapshot.size
+    return this.#division.permittedCount === this.snapshot.size
   }
 
   /** Computed on first use: only a provider that defers by itself needs it. */
@@ -66,7 +82,7 @@ export class View {
 
   /** Whether a listing is permitted; cheap enough to ask for thousands of them. */
   permits(listing: Listing): boolean {
-    return this.#division.permits(listing)
+    return this.#division.permitted.has(listing, this.snapshot)
   }
 
   /** The MCP servers with a permitted tool, by name: the same list until one joins or leaves. */
@@ -79,12 +95,11 @@ export class View {
     const shown: Entry[] = []
     for (const name of names) {
       const entry = this.snapshot.get(name)
-      if (entry !== undefined && this.#division.permitsEntry(entry)) shown.push(entry)
+      if (entry !== undefined && this.#division.permitted.hasEntry(entry, this.snapshot)) shown.push(entry)
     }
     if (shown.length === this.shown.length && this.shown.every(({ name }) => names.has(name))) return this
     return new View({
       mode: { isLazy: true, isAuto: this.mode.isAuto, reason },
-      policy: this.policy,
       division: this.#division,
       shown: shown.sort(byName),
     })
@@ -113,24 +128,26 @@ export class View {
 }
 
 /**
- * What a division permits but for what is shown, by name. It reads the snapshot, since a map of a million entries would
- * take as long to make as everything else that a change of the catalogue costs.
+ * The permitted entries that are not shown, by name. Reads the snapshot, since a map of a million entries would take as
+ * long to make as everything else that a change of the catalogue costs.
  */
 class DeferredEntries implements ReadonlyMap<string, Entry> {
   readonly size: number
-  readonly #division: Division
+  readonly #snapshot: Snapshot
+  readonly #permitted: PermittedListings
   readonly #shown: ReadonlySet<string>
 
-  constructor(division: Division, shown: readonly Entry[]) {
-    this.#division = division
-    this.size = division.permitted - shown.length
+  constructor({ snapshot, permitted, permittedCount }: Division, shown: readonly Entry[]) {
+    this.#snapshot = snapshot
+    this.#permitted = permitted
+    this.size = permittedCount - shown.length
     this.#shown = this.size === 0 ? new Set() : new Set(shown.map(({ name }) => name))
   }
 
   get(name: string): Entry | undefined {
     if (this.size === 0 || this.#shown.has(name)) return undefined
-    const entry = this.#division.snapshot.get(name)
-    return entry !== undefined && this.#division.permitsEntry(entry) ? entry : undefined
+    const entry = this.#snapshot.get(name)
+    return entry !== undefined && this.#isPermitted(entry) ? entry : undefined
   }
 
   has(name: string): boolean {
@@ -147,9 +164,8 @@ class DeferredEntries implements ReadonlyMap<string, Entry> {
 
   *values(): Generator<Entry, undefined> {
     if (this.size === 0) return
-    const { snapshot } = this.#division
-    for (const entry of snapshot.sorted)
-      if (!this.#shown.has(entry.name) && this.#division.permitsEntry(entry)) yield entry
+    for (const entry of this.#snapshot.sorted)
+      if (!this.#shown.has(entry.name) && this.#isPermitted(entry)) yield entry
   }
 
   *entries(): Generator<[string, Entry], undefined> {
@@ -159,10 +175,58 @@ class DeferredEntries implements ReadonlyMap<string, Entry> {
   [Symbol.iterator](): Generator<[string, Entry], undefined> {
     return this.entries()
   }
+
+  #isPermitted(entry: Entry): boolean {
+    return this.#permitted.hasEntry(entry, this.#snapshot)
+  }
 }
 
-function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : 1
+/** The listings of the newest snapshot that a policy permits. Asks the policy about each of them once. */
+export class PermittedListings {
+  readonly policy: CompiledPolicy
+  /** Undefined if the policy permits all. */
+  readonly #listings: Set<Listing> | undefined
+  #newest: Snapshot | undefined
+
+  constructor(policy: CompiledPolicy) {
+    this.policy = policy
+    this.#listings = policy.isOpen ? undefined : new Set()
+  }
+
+  /** Adds an entry if the policy permits it. Returns whether it may be used: it may also be in quarantine. */
+  add(entry: Entry, { quarantined }: Snapshot): boolean {
+    const listings = this.#listings
+    if (listings !== undefined && !listings.has(entry.listing)) {
+      if (this.policy.denial(entry) !== undefined) return false
+      listings.add(entry.listing)
+    }
+    return !quarantined.has(entry.name)
+  }
+
+  remove(listings: readonly Listing[]): void {
+    for (const listing of listings) this.#listings?.delete(listing)
+  }
+
+  /** Must be called once all entries of a snapshot are added, and those that left it removed. */
+  complete(snapshot: Snapshot): void {
+    this.#newest = snapshot
+  }
+
+  /** Whether a listing is in the snapshot and permitted; cheap enough to ask for thousands of them. */
+  has(listing: Listing, snapshot: Snapshot): boolean {
+    if (this.#listings !== undefined && this.#newest === snapshot)
+      return this.#listings.has(listing) && !snapshot.quarantined.has(listing.name)
+    const entry = snapshot.get(listing.name)
+    return entry?.listing === listing && this.hasEntry(entry, snapshot)
+  }
+
+  /** Whether an entry of the snapshot is permitted. */
+  hasEntry(entry: Entry, snapshot: Snapshot): boolean {
+    if (snapshot.quarantined.has(entry.name)) return false
+    if (this.#listings === undefined) return true
+    if (this.#newest === snapshot) return this.#listings.has(entry.listing)
+    return this.policy.denial(entry) === undefined
+  }
 }
 
 /** Returns the gate that refuses a tool: quarantine first, then the policy. */
