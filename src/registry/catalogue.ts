@@ -2,9 +2,8 @@ import { ToolcribError } from '../errors.ts'
 import type { SyncReport } from '../events.ts'
 import { nameSkeletons, sourceKey } from '../names.ts'
 import type { Listing } from '../tool.ts'
-import type { Entry } from './entry.ts'
-import { EntryOrder, Snapshot } from './snapshot.ts'
-import { SnapshotMap } from './snapshot-map.ts'
+import { type Entry, EntryOrder } from './entry.ts'
+import { Snapshot, SnapshotMap } from './snapshot.ts'
 
 /**
  * The tools that exist. A snapshot is taken on the first read after a write and costs as much as what changed since the

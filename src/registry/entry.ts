@@ -171,3 +171,57 @@ export function toolSchema({ definition, source }: Entry): ToolSchema {
     ...(source.kind === 'plugin' ? { pluginId: source.plugin } : {}),
   }
 }
+
+/** The part of a map that sorting reads. */
+export interface ReadMap<Value> {
+  get(key: string): Value | undefined
+  values(): Iterable<Value>
+}
+
+/** If more names have changed, sorting all entries is as fast. */
+const MAX_NOTED = 10_000
+
+/** Sorts entries by name. Merges changes into the last result, because sorting a million entries takes a second. */
+export class EntryOrder {
+  /** Counts the changes of the catalogue. */
+  change = 0
+  /** The entries as they were sorted last, and the names that have changed since. */
+  #sorted: readonly Entry[] | undefined
+  #noted = new Set<string>()
+
+  /** Notes that the entry of a name has changed. */
+  note(name: string): void {
+    this.change++
+    if (this.#sorted === undefined) return
+    this.#noted.add(name)
+    if (this.#noted.size <= MAX_NOTED) return
+    this.#sorted = undefined
+    this.#noted = new Set()
+  }
+
+  /** `change` is the count when the entries were read. Those of an older count are sorted from scratch. */
+  sort(entries: ReadMap<Entry>, change: number): readonly Entry[] {
+    if (change !== this.change) return Object.freeze([...entries.values()].sort(byName))
+    const sorted =
+      this.#sorted === undefined
+        ? [...entries.values()].sort(byName)
+        : merged(this.#sorted, this.#noted, entries)
+    this.#sorted = Object.freeze(sorted)
+    this.#noted = new Set()
+    return this.#sorted
+  }
+}
+
+/** The sorted entries, with those of the changed names replaced. */
+function merged(sorted: readonly Entry[], changed: ReadonlySet<string>, entries: ReadMap<Entry>): Entry[] {
+  const newest = [...changed].flatMap((name) => entries.get(name) ?? []).sort(byName)
+  const all: Entry[] = []
+  let next = 0
+  for (const entry of sorted) {
+    for (let other = newest[next]; other !== undefined && other.name < entry.name; other = newest[++next])
+      all.push(other)
+    if (!changed.has(entry.name)) all.push(entry)
+  }
+  all.push(...newest.slice(next))
+  return all
+}
