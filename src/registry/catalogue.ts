@@ -175,7 +175,7 @@ export class Catalogue {
     else {
       siblings.entries.push(entry)
       siblings.live++
-      // Tools may come and go for ever without anybody reading.
+      // Tools may be added and removed forever without a read in between.
       if (siblings.entries.length > 2 * siblings.live + SPARE_ENTRIES) this.#entriesOf(key)
     }
     this.#changedSources.add(key)
@@ -230,7 +230,7 @@ export class Catalogue {
 
 const SPARE_ENTRIES = 64
 
-/** The entries of one source, with some that have left: those are removed when somebody reads them. */
+/** The entries of one source, including removed ones until the next read. */
 interface SourceEntries {
   entries: Entry[]
   live: number

@@ -19,8 +19,8 @@ export interface EntryOptions {
   /** True for a tool of a server without `trust`. */
   readonly isUntrusted?: boolean
   /**
-   * The entry that it takes the place of. A definition and a listing that read the same stay the same objects, so that what
-   * was made of them (an index, a surface) stays in use.
+   * The entry that it replaces. An equal definition or listing stays the same object, so that an index or a surface built
+   * from it stays in use.
    */
   readonly before?: Entry | undefined
   /** Keeps its own answers short, so they are never trimmed. For meta-tools only: no tool can claim it. */
@@ -110,7 +110,7 @@ export function measureDefinition(definition: ToolDefinition): DefinitionMeasure
 
 const MEASURED = new WeakMap<ToolDefinition, DefinitionMeasures>()
 
-/** Whether two listings with the same definition are the same beside it. */
+/** Whether two listings with the same definition are equal in everything else. */
 function isSameBeside(a: Listing, b: Listing): boolean {
   const isSameText = a.ownName === b.ownName && a.title === b.title && a.searchHint === b.searchHint
   return isSameText && a.trust === b.trust && sourceKey(a.source) === sourceKey(b.source)

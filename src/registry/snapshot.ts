@@ -54,7 +54,7 @@ export class Snapshot {
 type GroupChange = readonly [source: string, before: readonly Listing[], after: readonly Listing[]]
 
 /**
- * The sources whose listings differ, those that have left first; an array that is the same object is unchanged. Of two
+ * The sources whose listings differ, removed ones first; an array that is the same object is unchanged. Of two
  * snapshots of one catalogue, only what changed is read.
  */
 export function* changedGroups(before: ListingGroups, after: ListingGroups): Generator<GroupChange> {
@@ -77,7 +77,7 @@ function* comparedGroups(before: ListingGroups, after: ListingGroups): Generator
   }
 }
 
-/** Groups that nobody changes later: a snapshot's own, or a copy. */
+/** Groups that never change: a snapshot's own, or a copy. */
 export function unchangingGroups(groups: ListingGroups): ListingGroups {
   return groups instanceof MapSnapshot ? groups : new Map(groups)
 }

@@ -90,7 +90,7 @@ export class View {
     return this.#division.servers
   }
 
-  /** The same tools, of which those with these names are shown; the view itself if they are. */
+  /** Returns a view of the same tools that shows those with these names; this view if it does already. */
   showing(names: ReadonlySet<string>, reason: string): View {
     const shown: Entry[] = []
     for (const name of names) {
@@ -193,7 +193,7 @@ export class PermittedListings {
     this.#listings = policy.isOpen ? undefined : new Set()
   }
 
-  /** Adds an entry if the policy permits it. Returns whether it may be used: it may also be in quarantine. */
+  /** Adds an entry that the policy permits. Returns whether it is permitted and not in quarantine. */
   add(entry: Entry, { quarantined }: Snapshot): boolean {
     const listings = this.#listings
     if (listings !== undefined && !listings.has(entry.listing)) {
@@ -253,7 +253,7 @@ export class Availability {
     this.#emit = emit
   }
 
-  /** True for a tool without `isAvailable()`. One that throws, or returns no boolean, hides its tool with an event. */
+  /** True for a tool without `isAvailable()`. One that throws, or returns anything but a boolean, raises `tool-hidden`. */
   isAvailable(tool: Tool): boolean {
     if (tool.isAvailable === undefined) return true
     try {

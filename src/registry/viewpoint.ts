@@ -177,7 +177,7 @@ function* changesBetween(last: Snapshot | undefined, snapshot: Snapshot): Genera
   }
 }
 
-/** A sorted list without some items and with others; the list itself if that makes no difference. */
+/** Removes items from a sorted list and adds others. Returns the list itself if nothing changes. */
 function changed<Item>(
   list: readonly Item[] = [],
   removed: readonly Item[],
@@ -240,7 +240,7 @@ export class SharedViewpoints {
       gates,
     ])
     const shared = this.#shared.get(key) ?? new Viewpoint(settings, compilePolicy(gates), this.#scene)
-    // Put back at the end: the first is the one that was requested longest ago.
+    // Moved to the end, so that the first one is the least recently requested.
     this.#shared.delete(key)
     this.#shared.set(key, shared)
     const [oldest] = this.#shared.keys()
