@@ -52,6 +52,7 @@ export class View {
   /** Servers without `trust` that have a permitted tool, shown or deferred, by name. */
   readonly untrustedServers: readonly string[]
   readonly #division: Division
+  readonly #permitted: PermittedListings
   #deferredList: DeferredList | undefined
 
   constructor({ mode, division, shown }: ViewOptions) {
@@ -62,6 +63,7 @@ export class View {
     this.deferred = new DeferredEntries(division, shown)
     this.untrustedServers = division.untrustedServers
     this.#division = division
+    this.#permitted = division.permitted
   }
 
   /** True when every registered tool is permitted. */
@@ -82,7 +84,7 @@ export class View {
 
   /** Whether a listing is permitted; cheap enough to ask for thousands of them. */
   permits(listing: Listing): boolean {
-    return this.#division.permitted.has(listing, this.snapshot)
+    return this.#permitted.has(listing, this.snapshot)
   }
 
   /** The MCP servers with a permitted tool, by name: the same list until one joins or leaves. */
@@ -95,7 +97,7 @@ export class View {
     const shown: Entry[] = []
     for (const name of names) {
       const entry = this.snapshot.get(name)
-      if (entry !== undefined && this.#division.permitted.hasEntry(entry, this.snapshot)) shown.push(entry)
+      if (entry !== undefined && this.#permitted.hasEntry(entry, this.snapshot)) shown.push(entry)
     }
     if (shown.length === this.shown.length && this.shown.every(({ name }) => names.has(name))) return this
     return new View({
@@ -194,13 +196,13 @@ export class PermittedListings {
   }
 
   /** Adds an entry that the policy permits. Returns whether it is permitted and not in quarantine. */
-  add(entry: Entry, { quarantined }: Snapshot): boolean {
+  add(entry: Entry, snapshot: Snapshot): boolean {
     const listings = this.#listings
     if (listings !== undefined && !listings.has(entry.listing)) {
       if (this.policy.denial(entry) !== undefined) return false
       listings.add(entry.listing)
     }
-    return !quarantined.has(entry.name)
+    return !isHeld(entry.name, snapshot)
   }
 
   remove(listings: readonly Listing[]): void {
@@ -215,18 +217,23 @@ export class PermittedListings {
   /** Whether a listing is in the snapshot and permitted; cheap enough to ask for thousands of them. */
   has(listing: Listing, snapshot: Snapshot): boolean {
     if (this.#listings !== undefined && this.#newest === snapshot)
-      return this.#listings.has(listing) && !snapshot.quarantined.has(listing.name)
+      return this.#listings.has(listing) && !isHeld(listing.name, snapshot)
     const entry = snapshot.get(listing.name)
     return entry?.listing === listing && this.hasEntry(entry, snapshot)
   }
 
   /** Whether an entry of the snapshot is permitted. */
   hasEntry(entry: Entry, snapshot: Snapshot): boolean {
-    if (snapshot.quarantined.has(entry.name)) return false
+    if (isHeld(entry.name, snapshot)) return false
     if (this.#listings === undefined) return true
     if (this.#newest === snapshot) return this.#listings.has(entry.listing)
     return this.policy.denial(entry) === undefined
   }
+}
+
+/** Whether a tool is in quarantine. Mostly none is, and asking a map by name takes longer than its size. */
+function isHeld(name: string, { quarantined }: Snapshot): boolean {
+  return quarantined.size > 0 && quarantined.has(name)
 }
 
 /** Returns the gate that refuses a tool: quarantine first, then the policy. */
