@@ -125,7 +125,7 @@ export const anyValue: ValueCheck = {
   accepts: () => true,
 }
 
-/** An object with these methods, a `Store` or a `Clock` say. */
+/** An object with these methods, such as a `Store` or a `Clock`. */
 export function objectWith(...methods: readonly string[]): ValueCheck {
   return {
     expected: `an object with ${methods.map((method) => `${method}()`).join(', ')}`,

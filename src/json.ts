@@ -48,7 +48,7 @@ function hexadecimal(lane: number): string {
   return (lane >>> 0).toString(16).padStart(8, '0')
 }
 
-/** Deeper than any real arguments, shallow enough for every recursive reader that comes after. */
+/** Deeper than any real arguments, and shallow enough for every recursive function that reads the copy. */
 const MAX_DEPTH = 200
 
 /**

@@ -211,7 +211,7 @@ export function checkSubscribeOptions(options: { readonly sessionId?: string }):
   checkOptions<{ readonly sessionId?: string }>('subscribe()', options, { sessionId: anyText })
 }
 
-/** Returns settings with the given options laid over them. */
+/** Returns the settings, overridden by the given options. */
 export function overrideSettings<Dialect extends SessionDialect>(
   settings: SessionSettings,
   { searcher, ...options }: SharedOptions<Dialect>,
@@ -224,7 +224,7 @@ export function overrideSettings<Dialect extends SessionDialect>(
   return searcher === undefined ? overridden : { ...overridden, searcher: finder.searcher(searcher) }
 }
 
-/** The figures that hold where the options name none. */
+/** The limits that apply where the options set none. */
 export type ServiceDefaults = Pick<
   ServiceSettings,
   | 'timeoutMs'

@@ -19,8 +19,7 @@ import {
   scoreOf,
   sentencesOf,
 } from '../../src/mcp/scan/instruction-model.ts'
-import { readableTexts } from '../../src/mcp/scan/instructions.ts'
-import { joinedFields, toolTexts } from '../../src/mcp/scan/scan-tool.ts'
+import { joinedFields, readableTexts, toolTexts } from '../../src/mcp/scan/scan-tool.ts'
 import type { ServerTool } from '../../src/mcp/server/server-tool.ts'
 import { seededRandom, shuffled } from './random.ts'
 

@@ -25,7 +25,7 @@ function isCapabilityError(thrown: unknown): thrown is CapabilityError {
 
 /**
  * Reads what a tool or a hook returned once, and copies it into a plain result. Anything but a `ToolResult` becomes
- * `execution_failed`, with what is wrong about it.
+ * `execution_failed`, with the reason.
  */
 export function toResult(returned: unknown): ToolResult {
   const read = readResult(returned)

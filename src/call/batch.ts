@@ -31,7 +31,7 @@ export interface Batch {
   readonly slots: Slots | undefined
   /** An equal part of the budget. */
   readonly shareChars: number
-  /** Takes the secrets of the backends out of a text; undefined when no backend has any. */
+  /** Masks the secrets of the backends in a text; undefined when no backend has any. */
   readonly mask: Mask | undefined
   /** Never throws. */
   readonly emit: Emit

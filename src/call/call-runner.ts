@@ -230,7 +230,7 @@ function readCalls(calls: unknown): ToolCall[] {
   }
 }
 
-/** A call as it came, with empty texts for what it lacks: it still gets a result. */
+/** Reads a call. What it lacks becomes empty text, so that it still gets a result. */
 function readCall(given: unknown): ToolCall {
   try {
     const { toolCallId, name, args } = given as { [key: string]: unknown }

@@ -1,12 +1,11 @@
 import { copyJson, isRecord } from '../json.ts'
 import type { SchemaCache } from '../schema/check-arguments.ts'
-import { loadChecker } from '../schema/load-checker.ts'
 import { type Schedule, scheduleWithTimers } from '../time.ts'
 import type { ToolResult } from '../tool.ts'
 import type { Slots } from './slots.ts'
 import type { traceCall } from './trace.ts'
 
-/** What a runner takes from the world around it. */
+/** The clock and the timers of a runner. */
 export interface CallStateOptions {
   readonly now: () => number
   /** How deadlines are timed; the platform's timers by default. */
@@ -34,9 +33,9 @@ export class CallState {
     return this.#schemas
   }
 
-  /** Loads what checks arguments. */
+  /** Loads the argument checker, which no program needs before its first call. */
   async loadSchemas(): Promise<SchemaCache> {
-    const { SchemaCache } = await loadChecker()
+    const { SchemaCache } = await import('../schema/check-arguments.ts')
     this.#schemas ??= new SchemaCache()
     return this.#schemas
   }
@@ -46,12 +45,12 @@ export class CallState {
     return this.#traceCall
   }
 
-  /** True while the host traces calls and what that takes is not loaded. */
+  /** True while the host traces calls and the tracer is not loaded yet. */
   get needsTracing(): boolean {
     return this.#traceCall === undefined && hasTracerProvider()
   }
 
-  /** Loads what traces calls, which takes longer than most calls. When that fails, calls run without a span. */
+  /** Loads the tracer, which takes longer than most calls. If that fails, calls run without a span. */
   async loadTracing(): Promise<void> {
     try {
       this.#traceCall = (await import('./trace.ts')).traceCall
@@ -117,8 +116,8 @@ export class IdenticalCalls {
 }
 
 /**
- * Data as 32 bits, the same whatever the order of its keys. Only a row of equal hashes, longer than any limit, could
- * mistake different calls for one, so nothing more of them is kept: arguments may be whole documents.
+ * Hashes data to 32 bits, regardless of key order. The arguments themselves, which may be whole documents, are not kept:
+ * different calls look identical only if more hashes in a row collide than the limit allows.
  */
 function hashData(value: unknown, depth = 0): number {
   if (typeof value !== 'object' || value === null)
@@ -152,7 +151,7 @@ function mix(hash: number, part: number): number {
 const MAX_RESULTS = 500
 const MAX_CHARS = 5_000_000
 
-/** Good results of read-only tools, for as long as each tool says. Bounded: the least recently used go first. */
+/** Successful results of read-only tools, for as long as each tool allows. Bounded: drops the least recently used first. */
 export class ResultCache {
   readonly #results = new Map<string, { result: ToolResult; expiresAt: number; chars: number }>()
   readonly #ids = new WeakMap<object, number>()

@@ -44,7 +44,7 @@ export function openCall(call: ToolCall, batch: Batch): OpenCall {
   return { call, toolName, startedAt, target, isUse, step }
 }
 
-/** The name the model used, where that is another one than the tool's. */
+/** The name the model used, if it differs from the tool's. */
 export function calledAs(call: ToolCall, toolName: string): { calledAs: string } | undefined {
   return call.name === toolName ? undefined : { calledAs: call.name }
 }

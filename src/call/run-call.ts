@@ -87,7 +87,7 @@ class RunningCall {
     const { toolCallId } = call
     const hooked = { toolCallId, name: toolName, source: target.entry.source, sessionId, turnCount }
 
-    // What was begun earlier passed these hooks then.
+    // A call that was begun earlier has already passed these hooks.
     const before = this.#batch.lateResult
       ? { args: validArgs, isChanged: false }
       : await runBeforeHooks(hooks, { ...hooked, args: validArgs }, limits)
@@ -116,12 +116,12 @@ class RunningCall {
       this.#partFailed('reducer', error),
     )
     const isShorter = textOf(reduced).length < textOf(whole).length
-    // What the host's own reducer leaves is what the host wants shown, to the letter.
+    // The host's own reducer decides exactly what is shown.
     if (isShorter && reducers?.get(tool.name) === undefined) this.unreduced = textOf(whole)
     return reduced
   }
 
-  /** Executes the tool, or returns what a read-only tool said a short while ago. */
+  /** Executes the tool, or returns the cached result of a read-only one. */
   #runOrRecall(target: CallTarget, args: unknown): ToolResult | Promise<ToolResult> {
     const { lateResult } = this.#batch
     if (lateResult !== undefined) return toResult(lateResult)
@@ -131,7 +131,7 @@ class RunningCall {
 
   #run(target: CallTarget, args: unknown): ToolResult | Promise<ToolResult> {
     const { hooks, settings } = this.#batch
-    // Its own copy: hooks and reducers see what was asked, whatever the tool makes of its input.
+    // A copy: hooks and reducers see the original arguments, even if the tool modifies its input.
     const isWatched =
       hooks.length > 0 || settings.reducers !== undefined || target.entry.tool.reduce !== undefined
     return runTool(target, isWatched ? copyJson(args) : args, this.#opened.call.toolCallId, this.#batch)
@@ -173,7 +173,7 @@ class RunningCall {
   }
 }
 
-// What was said about the files of one turn says nothing about those of another.
+// A result about the files of one turn must not answer for those of another.
 function cacheTtlMs({ annotations, cacheTtlMs = 0, capabilities }: Tool, { attachments }: Batch): number {
   const readsAttachments = capabilities?.attachments !== undefined && attachments.length > 0
   return annotations?.readOnlyHint === true && !readsAttachments ? cacheTtlMs : 0

@@ -1,6 +1,6 @@
 import type { BatchAbort } from './run-within.ts'
 
-/** A limited number of slots; those who find none wait in order. */
+/** A limited number of slots; callers wait in order while none is free. */
 export class Slots {
   readonly #waiting: (() => void)[] = []
   readonly #places: number

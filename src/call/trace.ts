@@ -32,7 +32,7 @@ export function traceCall(call: TracedCall, run: () => Promise<ToolResult>): Pro
   }
 }
 
-/** A span that is recorded somewhere; undefined when there is none. */
+/** Starts a span; undefined when nothing records it. */
 function startSpan(call: TracedCall): Span | undefined {
   try {
     const span = trace.getTracer('toolcrib').startSpan(`execute_tool ${call.name}`, {

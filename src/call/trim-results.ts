@@ -48,7 +48,7 @@ function claimOf({ result, target }: AnsweredCall, extraChars: number): Claim {
 async function trimmed(call: AnsweredCall, limitChars: number, batch: Batch): Promise<CallResult> {
   const { result, toolName } = call
   const text = textOf(result)
-  // The whole text, also where a reducer of the tool's own left part of it: what is read on must be complete.
+  // The whole text, even if the tool's own reducer shortened it: `read_result` must find all of it.
   const whole = call.unreduced ?? text
   const handle = limitChars < markerOf(text).length ? undefined : await spill(whole, call, batch)
   const shown = trimText(text, limitChars, handle)
@@ -117,7 +117,7 @@ export function trimText(text: string, limitChars: number, handle?: string): str
   return cutText(text, limitChars - ending.length) + ending
 }
 
-/** What a text that was cut ends in. */
+/** The end of a text that was cut. */
 function markerOf(text: string): string {
   return `\n[truncated — ${text.length} chars total]`
 }

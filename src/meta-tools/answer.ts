@@ -43,7 +43,7 @@ export function echo(text: string): string {
 const MAX_LISTED = 25
 const MAX_ECHO = 200
 
-/** How the model goes on once it has found a tool. */
+/** How the model calls a tool that it has found. */
 export function howToCall({ isDispatch }: Pick<SearchToolOptions, 'isDispatch'>): string {
   return isDispatch ? 'call it with call_tool { name, arguments }' : 'call it directly by its name'
 }
@@ -244,7 +244,7 @@ function cutWords(text: string, maxTokens: number): string {
   return estimateTokens(cut) <= maxTokens ? cut : clipText(text, maxTokens)
 }
 
-/** As many of these, in their order, as fit; always the first. */
+/** The first items that fit into a token limit, at least one. */
 export function fitItems<Item>(items: readonly Item[], maxTokens: number): readonly Item[] {
   let left = maxTokens - RESERVED_TOKENS
   const end = items.findIndex((item) => {

@@ -57,7 +57,7 @@ export function callTool(
 
 /**
  * Returns the tool and arguments that a call of `call_tool` names; undefined when it names no other tool, or has keys
- * besides `name` and `arguments`: nothing ever runs with other arguments than those that were meant.
+ * besides `name` and `arguments`: a tool must not run with arguments that were not meant for it.
  */
 export function dispatchedCall(args: unknown): { readonly name: string; readonly args: unknown } | undefined {
   const read = readArguments(args)

@@ -132,7 +132,7 @@ function footer(found: DeferredResult, shown: number, { limit, offset }: Page): 
   const isLast = shown === found.matches.length && shown < limit
   const next = offset + shown
   const { alreadyVisible, alreadyFound } = found
-  // Pages count all that fits; an answer without what an earlier one returned is not one of them.
+  // Offsets count everything that fits, so an answer that leaves out earlier matches has no next page.
   const hasNext = alreadyFound === undefined && !isLast && shown > 0 && next < found.total
   return {
     ...(alreadyVisible.length > 0 ? { already_visible: clipList(alreadyVisible) } : {}),
@@ -166,7 +166,7 @@ async function loadByName(
   })
 }
 
-/** Other calls of the same turn use every place, or it was evicted for them. */
+/** The answer when other calls of the same turn leave no room for a tool. */
 function noRoom(name: string): ToolResult {
   return answer({
     activated: false,

@@ -2,9 +2,8 @@ import { ToolcribError } from '../errors.ts'
 import type { SyncReport } from '../events.ts'
 import { nameSkeletons, sourceKey } from '../names.ts'
 import type { Listing } from '../tool.ts'
-import type { Entry } from './entry.ts'
-import { EntryOrder, Snapshot } from './snapshot.ts'
-import { SnapshotMap } from './snapshot-map.ts'
+import { type Entry, EntryOrder } from './entry.ts'
+import { Snapshot, SnapshotMap } from './snapshot.ts'
 
 /**
  * The tools that exist. A snapshot is taken on the first read after a write and costs as much as what changed since the
@@ -176,7 +175,7 @@ export class Catalogue {
     else {
       siblings.entries.push(entry)
       siblings.live++
-      // Tools may come and go for ever without anybody reading.
+      // Tools may be added and removed forever without a read in between.
       if (siblings.entries.length > 2 * siblings.live + SPARE_ENTRIES) this.#entriesOf(key)
     }
     this.#changedSources.add(key)
@@ -231,7 +230,7 @@ export class Catalogue {
 
 const SPARE_ENTRIES = 64
 
-/** The entries of one source, with some that have left: those are removed when somebody reads them. */
+/** The entries of one source, including removed ones until the next read. */
 interface SourceEntries {
   entries: Entry[]
   live: number

@@ -1,10 +1,10 @@
 import { checkCapabilityRequest } from '../capability.ts'
 import { ToolcribError } from '../errors.ts'
-import { isRecord } from '../json.ts'
+import { hashText, isRecord } from '../json.ts'
 import { nameSkeletons, sourceKey, withoutHidden } from '../names.ts'
 import { copySchema } from '../schema/copy-schema.ts'
+import { estimateTokens } from '../text.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
-import { measureDefinition } from './measure-definition.ts'
 
 /** Whether a tool is deferred: never, whenever possible, or as the registry's `defer` decides. */
 export type Deferral = 'pinned' | 'deferred' | 'unset'
@@ -19,8 +19,8 @@ export interface EntryOptions {
   /** True for a tool of a server without `trust`. */
   readonly isUntrusted?: boolean
   /**
-   * The entry that it takes the place of. A definition and a listing that read the same stay the same objects, so that what
-   * was made of them (an index, a surface) stays in use.
+   * The entry that it replaces. An equal definition or listing stays the same object, so that an index or a surface built
+   * from it stays in use.
    */
   readonly before?: Entry | undefined
   /** Keeps its own answers short, so they are never trimmed. For meta-tools only: no tool can claim it. */
@@ -85,7 +85,32 @@ export class Entry {
   }
 }
 
-/** Whether two listings with the same definition are the same beside it. */
+/** Compares entries for sorting: by code unit, the same everywhere. */
+export function byName(a: Entry, b: Entry): number {
+  return a.name < b.name ? -1 : 1
+}
+
+/** The size and the identity of a definition's text. */
+export interface DefinitionMeasures {
+  /** About how many tokens it costs a turn. */
+  readonly tokens: number
+  /** Changes exactly when what the model is shown changes. */
+  readonly fingerprint: string
+}
+
+/** Measures each definition once: it is frozen, and serializing it is what takes time. */
+export function measureDefinition(definition: ToolDefinition): DefinitionMeasures {
+  const known = MEASURED.get(definition)
+  if (known) return known
+  const text = JSON.stringify(definition)
+  const measures = { tokens: estimateTokens(text), fingerprint: hashText(text) }
+  MEASURED.set(definition, measures)
+  return measures
+}
+
+const MEASURED = new WeakMap<ToolDefinition, DefinitionMeasures>()
+
+/** Whether two listings with the same definition are equal in everything else. */
 function isSameBeside(a: Listing, b: Listing): boolean {
   const isSameText = a.ownName === b.ownName && a.title === b.title && a.searchHint === b.searchHint
   return isSameText && a.trust === b.trust && sourceKey(a.source) === sourceKey(b.source)
@@ -145,4 +170,58 @@ export function toolSchema({ definition, source }: Entry): ToolSchema {
     ...(source.kind === 'mcp' ? { mcpServer: source.server } : {}),
     ...(source.kind === 'plugin' ? { pluginId: source.plugin } : {}),
   }
+}
+
+/** The part of a map that sorting reads. */
+export interface ReadMap<Value> {
+  get(key: string): Value | undefined
+  values(): Iterable<Value>
+}
+
+/** If more names have changed, sorting all entries is as fast. */
+const MAX_NOTED = 10_000
+
+/** Sorts entries by name. Merges changes into the last result, because sorting a million entries takes a second. */
+export class EntryOrder {
+  /** Counts the changes of the catalogue. */
+  change = 0
+  /** The entries as they were sorted last, and the names that have changed since. */
+  #sorted: readonly Entry[] | undefined
+  #noted = new Set<string>()
+
+  /** Notes that the entry of a name has changed. */
+  note(name: string): void {
+    this.change++
+    if (this.#sorted === undefined) return
+    this.#noted.add(name)
+    if (this.#noted.size <= MAX_NOTED) return
+    this.#sorted = undefined
+    this.#noted = new Set()
+  }
+
+  /** `change` is the count when the entries were read. Those of an older count are sorted from scratch. */
+  sort(entries: ReadMap<Entry>, change: number): readonly Entry[] {
+    if (change !== this.change) return Object.freeze([...entries.values()].sort(byName))
+    const sorted =
+      this.#sorted === undefined
+        ? [...entries.values()].sort(byName)
+        : merged(this.#sorted, this.#noted, entries)
+    this.#sorted = Object.freeze(sorted)
+    this.#noted = new Set()
+    return this.#sorted
+  }
+}
+
+/** The sorted entries, with those of the changed names replaced. */
+function merged(sorted: readonly Entry[], changed: ReadonlySet<string>, entries: ReadMap<Entry>): Entry[] {
+  const newest = [...changed].flatMap((name) => entries.get(name) ?? []).sort(byName)
+  const all: Entry[] = []
+  let next = 0
+  for (const entry of sorted) {
+    for (let other = newest[next]; other !== undefined && other.name < entry.name; other = newest[++next])
+      all.push(other)
+    if (!changed.has(entry.name)) all.push(entry)
+  }
+  all.push(...newest.slice(next))
+  return all
 }

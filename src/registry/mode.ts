@@ -184,7 +184,7 @@ export class ModeHistory implements ModeFigures {
 
   #watch(settings: ModeSettings, isLazy: boolean): void {
     const key = JSON.stringify(settings)
-    // Put back at the end: the first is the one that was asked for longest ago.
+    // Moved to the end, so that the first one is the least recently requested.
     this.#watched.delete(key)
     this.#watched.set(key, { settings, isLazy })
     const [oldest] = this.#watched.keys()

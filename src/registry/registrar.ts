@@ -184,11 +184,11 @@ export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload
   return entry
 }
 
-/** What an entry of a server's tool shares with others. */
+/** Existing objects that a new entry of a server's tool refers to. */
 interface SharedParts {
-  /** Of all tools of the server. */
+  /** The source that all tools of the server share. */
   readonly source: ToolSource
-  /** The entry of that name. */
+  /** The entry that it replaces. */
   readonly before: Entry | undefined
 }
 

@@ -19,7 +19,7 @@ export interface ServerDirectory {
   settled(options: { readonly servers?: readonly string[]; readonly timeoutMs: number }): Promise<void>
 }
 
-/** The servers of a directory that a policy permits: of the others, not even the names are known. */
+/** The servers of a directory that a policy permits. The others stay invisible, even their names. */
 export class PermittedServers implements ServerDirectory {
   readonly #directory: ServerDirectory
   readonly #policy: Pick<CompiledPolicy, 'permitsServer'>

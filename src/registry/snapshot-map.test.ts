@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type MapChange, type MapSnapshot, SnapshotMap } from './snapshot-map.ts'
+import { type MapChange, type MapSnapshot, SnapshotMap } from './snapshot.ts'
 
 interface Value {
   readonly text: string

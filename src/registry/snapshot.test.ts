@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Catalogue } from './catalogue.ts'
-import type { Entry } from './entry.ts'
+import { type Entry, EntryOrder, type ReadMap } from './entry.ts'
 import { mcpEntry } from './registrar.ts'
-import { changedGroups, EntryOrder, type ReadMap, type Snapshot } from './snapshot.ts'
+import { changedGroups, type Snapshot } from './snapshot.ts'
 
 const sync = fc.record({
   server: fc.nat(6),

@@ -1,6 +1,5 @@
 import type { Listing } from '../tool.ts'
-import type { Entry } from './entry.ts'
-import { MapSnapshot } from './snapshot-map.ts'
+import type { Entry, EntryOrder } from './entry.ts'
 
 /** Listings by source. */
 export type ListingGroups = ReadonlyMap<string, readonly Listing[]>
@@ -55,7 +54,7 @@ export class Snapshot {
 type GroupChange = readonly [source: string, before: readonly Listing[], after: readonly Listing[]]
 
 /**
- * The sources whose listings differ, those that have left first; an array that is the same object is unchanged. Of two
+ * The sources whose listings differ, removed ones first; an array that is the same object is unchanged. Of two
  * snapshots of one catalogue, only what changed is read.
  */
 export function* changedGroups(before: ListingGroups, after: ListingGroups): Generator<GroupChange> {
@@ -78,65 +77,183 @@ function* comparedGroups(before: ListingGroups, after: ListingGroups): Generator
   }
 }
 
-/** Groups that nobody changes later: a snapshot's own, or a copy. */
+/** Groups that never change: a snapshot's own, or a copy. */
 export function unchangingGroups(groups: ListingGroups): ListingGroups {
   return groups instanceof MapSnapshot ? groups : new Map(groups)
 }
 
-/** What sorting reads of a map. */
-export interface ReadMap<Value> {
-  get(key: string): Value | undefined
-  values(): Iterable<Value>
-}
+/** Values are stored in chunks of this size. A chunk is copied when one of its values changes after a snapshot. */
+const CHUNK_BITS = 8
+const CHUNK = 1 << CHUNK_BITS
 
-/** If more names have changed, sorting all is as quick. */
-const MAX_NOTED = 10_000
+/** Places of deleted keys stay empty. All are renumbered once more are empty than this, and than have values. */
+const MAX_EMPTY = 1_024
 
-/** Sorts entries by name, continuing from the last time: sorting a million takes a second, merging a few into them does not. */
-export class EntryOrder {
-  /** Counts the changes of the catalogue. */
-  change = 0
-  /** The entries as they were sorted last, and the names that have changed since. */
-  #sorted: readonly Entry[] | undefined
-  #noted = new Set<string>()
+type Chunk<Value> = (Value | undefined)[]
 
-  /** Notes that the entry of a name has changed. */
-  note(name: string): void {
-    this.change++
-    if (this.#sorted === undefined) return
-    this.#noted.add(name)
-    if (this.#noted.size <= MAX_NOTED) return
-    this.#sorted = undefined
-    this.#noted = new Set()
-  }
+/**
+ * The place of each key's value. Snapshots share it: a key that was added after a snapshot has a place where that snapshot
+ * has no value. A key that is deleted and added again gets its old place.
+ */
+class Places {
+  readonly byKey = new Map<string, number>()
+  readonly keys: string[] = []
 
-  /** `change` is that of the entries; those of an older catalogue are sorted by themselves. */
-  sort(entries: ReadMap<Entry>, change: number): readonly Entry[] {
-    if (change !== this.change) return Object.freeze([...entries.values()].sort(byName))
-    const sorted =
-      this.#sorted === undefined
-        ? [...entries.values()].sort(byName)
-        : merged(this.#sorted, this.#noted, entries)
-    this.#sorted = Object.freeze(sorted)
-    this.#noted = new Set()
-    return this.#sorted
+  take(key: string): number {
+    const known = this.byKey.get(key)
+    if (known !== undefined) return known
+    this.byKey.set(key, this.keys.length)
+    return this.keys.push(key) - 1
   }
 }
 
-/** Sorted entries with other ones for some names. */
-function merged(sorted: readonly Entry[], changed: ReadonlySet<string>, entries: ReadMap<Entry>): Entry[] {
-  const newest = [...changed].flatMap((name) => entries.get(name) ?? []).sort(byName)
-  const all: Entry[] = []
-  let next = 0
-  for (const entry of sorted) {
-    for (let other = newest[next]; other !== undefined && other.name < entry.name; other = newest[++next])
-      all.push(other)
-    if (!changed.has(entry.name)) all.push(entry)
+/**
+ * A map of which snapshots are taken. A snapshot of a million values costs as much as what changed since the last one, and
+ * finds its differences from that one quickly. Values are in the order in which their keys were added.
+ */
+export class SnapshotMap<Value extends object> {
+  #places = new Places()
+  #chunks: Chunk<Value>[] = []
+  /** By chunk: the number of snapshots there were when it was made; a snapshot that was taken later shares it. */
+  #madeAt: number[] = []
+  #snapshots = 0
+  #size = 0
+  #latest: MapSnapshot<Value> | undefined
+
+  get size(): number {
+    return this.#size
   }
-  all.push(...newest.slice(next))
-  return all
+
+  get(key: string): Value | undefined {
+    return valueAt(this.#chunks, this.#places.byKey.get(key))
+  }
+
+  set(key: string, value: Value): void {
+    const place = this.#places.take(key)
+    if (valueAt(this.#chunks, place) === undefined) this.#size++
+    this.#put(place, value)
+  }
+
+  delete(key: string): void {
+    const place = this.#places.byKey.get(key)
+    if (place === undefined || valueAt(this.#chunks, place) === undefined) return
+    this.#size--
+    this.#put(place, undefined)
+    if (this.#places.keys.length - this.#size > Math.max(MAX_EMPTY, this.#size)) this.#renumber()
+  }
+
+  *values(): Generator<Value, undefined> {
+    for (const chunk of this.#chunks) for (const value of chunk) if (value !== undefined) yield value
+  }
+
+  /** The values as they are now. The same object until something changes. */
+  snapshot(): MapSnapshot<Value> {
+    if (this.#latest === undefined) {
+      this.#latest = new MapSnapshot(this.#places, this.#chunks.slice(), this.#size)
+      this.#snapshots++
+    }
+    return this.#latest
+  }
+
+  #put(place: number, value: Value | undefined): void {
+    this.#latest = undefined
+    const at = place >>> CHUNK_BITS
+    const chunk = this.#chunks[at]
+    const isShared = chunk !== undefined && (this.#madeAt[at] ?? 0) < this.#snapshots
+    const own = chunk === undefined ? [] : isShared ? chunk.slice() : chunk
+    if (own !== chunk) {
+      this.#chunks[at] = own
+      this.#madeAt[at] = this.#snapshots
+    }
+    own[place & (CHUNK - 1)] = value
+  }
+
+  #renumber(): void {
+    const { keys } = this.#places
+    const chunks = this.#chunks
+    this.#places = new Places()
+    this.#chunks = []
+    this.#madeAt = []
+    for (const [place, key] of keys.entries()) {
+      const value = valueAt(chunks, place)
+      if (value !== undefined) this.#put(this.#places.take(key), value)
+    }
+  }
 }
 
-function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : 1
+/** A `SnapshotMap` at one moment. */
+export class MapSnapshot<Value extends object> implements ReadonlyMap<string, Value> {
+  readonly size: number
+  readonly #places: Places
+  readonly #chunks: readonly Chunk<Value>[]
+
+  constructor(places: Places, chunks: readonly Chunk<Value>[], size: number) {
+    this.#places = places
+    this.#chunks = chunks
+    this.size = size
+  }
+
+  get(key: string): Value | undefined {
+    return valueAt(this.#chunks, this.#places.byKey.get(key))
+  }
+
+  has(key: string): boolean {
+    return this.get(key) !== undefined
+  }
+
+  *entries(): Generator<[string, Value], undefined> {
+    for (const [at, chunk] of this.#chunks.entries())
+      for (const [place, value] of chunk.entries())
+        if (value !== undefined) yield [this.#keyAt(at, place), value]
+  }
+
+  *keys(): Generator<string, undefined> {
+    for (const [key] of this.entries()) yield key
+  }
+
+  *values(): Generator<Value, undefined> {
+    for (const chunk of this.#chunks) for (const value of chunk) if (value !== undefined) yield value
+  }
+
+  [Symbol.iterator](): Generator<[string, Value], undefined> {
+    return this.entries()
+  }
+
+  forEach(visit: (value: Value, key: string, map: ReadonlyMap<string, Value>) => void): void {
+    for (const [key, value] of this.entries()) visit(value, key, this)
+  }
+
+  /**
+   * Lists the differences from another snapshot, in the order of the keys, without reading what both share. Returns
+   * undefined if they cannot share anything: the whole maps have to be compared.
+   */
+  changesSince(before: MapSnapshot<Value>): MapChange<Value>[] | undefined {
+    if (before.#places !== this.#places) return undefined
+    const changes: MapChange<Value>[] = []
+    const count = Math.max(before.#chunks.length, this.#chunks.length)
+    for (let at = 0; at < count; at++) {
+      const old = before.#chunks[at]
+      const now = this.#chunks[at]
+      if (old === now) continue
+      for (let place = 0; place < CHUNK; place++)
+        if (old?.[place] !== now?.[place])
+          changes.push({ key: this.#keyAt(at, place), before: old?.[place], after: now?.[place] })
+    }
+    return changes
+  }
+
+  #keyAt(chunk: number, place: number): string {
+    return this.#places.keys[(chunk << CHUNK_BITS) + place] ?? ''
+  }
+}
+
+/** One key whose value has changed; undefined where there is no value. */
+export interface MapChange<Value> {
+  readonly key: string
+  readonly before: Value | undefined
+  readonly after: Value | undefined
+}
+
+function valueAt<Value>(chunks: readonly Chunk<Value>[], place: number | undefined): Value | undefined {
+  return place === undefined ? undefined : chunks[place >>> CHUNK_BITS]?.[place & (CHUNK - 1)]
 }

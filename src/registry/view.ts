@@ -3,8 +3,7 @@ import type { Emit } from '../events.ts'
 import { hashText } from '../json.ts'
 import { sourceKey, sourceOfKey } from '../names.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
-import type { Division } from './division.ts'
-import type { Entry } from './entry.ts'
+import { byName, type Entry } from './entry.ts'
 import type { ModeDecision } from './mode.ts'
 import type { CompiledPolicy } from './policy.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -15,10 +14,27 @@ export interface DeferredList {
   readonly fingerprint: string
 }
 
+/** A snapshot as a policy and a mode divide it. What is permitted and not shown is deferred. */
+export interface Division {
+  readonly snapshot: Snapshot
+  readonly isLazy: boolean
+  readonly permitted: PermittedListings
+  /** How many tools are permitted. */
+  readonly permittedCount: number
+  /** Permitted, and shown in any case, by name. */
+  readonly shown: readonly Entry[]
+  /** Permitted, and shown as long as there are few of them, by name. */
+  readonly leftShown: readonly Entry[]
+  /** Keys of the sources that have a permitted tool, by label. */
+  readonly sources: readonly string[]
+  /** MCP servers that have a permitted tool, by name; and those of them without `trust`. */
+  readonly servers: readonly string[]
+  readonly untrustedServers: readonly string[]
+}
+
 /** What a view is made of. */
 export interface ViewOptions {
   readonly mode: ModeDecision
-  readonly policy: CompiledPolicy
   readonly division: Division
   /** Permitted and not deferred, by name. */
   readonly shown: readonly Entry[]
@@ -36,21 +52,23 @@ export class View {
   /** Servers without `trust` that have a permitted tool, shown or deferred, by name. */
   readonly untrustedServers: readonly string[]
   readonly #division: Division
+  readonly #permitted: PermittedListings
   #deferredList: DeferredList | undefined
 
-  constructor({ mode, policy, division, shown }: ViewOptions) {
+  constructor({ mode, division, shown }: ViewOptions) {
     this.snapshot = division.snapshot
     this.mode = mode
-    this.policy = policy
+    this.policy = division.permitted.policy
     this.shown = shown
     this.deferred = new DeferredEntries(division, shown)
     this.untrustedServers = division.untrustedServers
     this.#division = division
+    this.#permitted = division.permitted
   }
 
   /** True when every registered tool is permitted. */
   get permitsAll(): boolean {
-    return this.#division.permitted === this.snapshot.size
+    return this.#division.permittedCount === this.snapshot.size
   }
 
   /** Computed on first use: only a provider that defers by itself needs it. */
@@ -66,7 +84,7 @@ export class View {
 
   /** Whether a listing is permitted; cheap enough to ask for thousands of them. */
   permits(listing: Listing): boolean {
-    return this.#division.permits(listing)
+    return this.#permitted.has(listing, this.snapshot)
   }
 
   /** The MCP servers with a permitted tool, by name: the same list until one joins or leaves. */
@@ -74,17 +92,16 @@ export class View {
     return this.#division.servers
   }
 
-  /** The same tools, of which those with these names are shown; the view itself if they are. */
+  /** Returns a view of the same tools that shows those with these names; this view if it does already. */
   showing(names: ReadonlySet<string>, reason: string): View {
     const shown: Entry[] = []
     for (const name of names) {
       const entry = this.snapshot.get(name)
-      if (entry !== undefined && this.#division.permitsEntry(entry)) shown.push(entry)
+      if (entry !== undefined && this.#permitted.hasEntry(entry, this.snapshot)) shown.push(entry)
     }
     if (shown.length === this.shown.length && this.shown.every(({ name }) => names.has(name))) return this
     return new View({
       mode: { isLazy: true, isAuto: this.mode.isAuto, reason },
-      policy: this.policy,
       division: this.#division,
       shown: shown.sort(byName),
     })
@@ -113,24 +130,26 @@ export class View {
 }
 
 /**
- * What a division permits but for what is shown, by name. It reads the snapshot, since a map of a million entries would
- * take as long to make as everything else that a change of the catalogue costs.
+ * The permitted entries that are not shown, by name. Reads the snapshot, since a map of a million entries would take as
+ * long to make as everything else that a change of the catalogue costs.
  */
 class DeferredEntries implements ReadonlyMap<string, Entry> {
   readonly size: number
-  readonly #division: Division
+  readonly #snapshot: Snapshot
+  readonly #permitted: PermittedListings
   readonly #shown: ReadonlySet<string>
 
-  constructor(division: Division, shown: readonly Entry[]) {
-    this.#division = division
-    this.size = division.permitted - shown.length
+  constructor({ snapshot, permitted, permittedCount }: Division, shown: readonly Entry[]) {
+    this.#snapshot = snapshot
+    this.#permitted = permitted
+    this.size = permittedCount - shown.length
     this.#shown = this.size === 0 ? new Set() : new Set(shown.map(({ name }) => name))
   }
 
   get(name: string): Entry | undefined {
     if (this.size === 0 || this.#shown.has(name)) return undefined
-    const entry = this.#division.snapshot.get(name)
-    return entry !== undefined && this.#division.permitsEntry(entry) ? entry : undefined
+    const entry = this.#snapshot.get(name)
+    return entry !== undefined && this.#isPermitted(entry) ? entry : undefined
   }
 
   has(name: string): boolean {
@@ -147,9 +166,8 @@ class DeferredEntries implements ReadonlyMap<string, Entry> {
 
   *values(): Generator<Entry, undefined> {
     if (this.size === 0) return
-    const { snapshot } = this.#division
-    for (const entry of snapshot.sorted)
-      if (!this.#shown.has(entry.name) && this.#division.permitsEntry(entry)) yield entry
+    for (const entry of this.#snapshot.sorted)
+      if (!this.#shown.has(entry.name) && this.#isPermitted(entry)) yield entry
   }
 
   *entries(): Generator<[string, Entry], undefined> {
@@ -159,10 +177,63 @@ class DeferredEntries implements ReadonlyMap<string, Entry> {
   [Symbol.iterator](): Generator<[string, Entry], undefined> {
     return this.entries()
   }
+
+  #isPermitted(entry: Entry): boolean {
+    return this.#permitted.hasEntry(entry, this.#snapshot)
+  }
 }
 
-function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : 1
+/** The listings of the newest snapshot that a policy permits. Asks the policy about each of them once. */
+export class PermittedListings {
+  readonly policy: CompiledPolicy
+  /** Undefined if the policy permits all. */
+  readonly #listings: Set<Listing> | undefined
+  #newest: Snapshot | undefined
+
+  constructor(policy: CompiledPolicy) {
+    this.policy = policy
+    this.#listings = policy.isOpen ? undefined : new Set()
+  }
+
+  /** Adds an entry that the policy permits. Returns whether it is permitted and not in quarantine. */
+  add(entry: Entry, snapshot: Snapshot): boolean {
+    const listings = this.#listings
+    if (listings !== undefined && !listings.has(entry.listing)) {
+      if (this.policy.denial(entry) !== undefined) return false
+      listings.add(entry.listing)
+    }
+    return !isHeld(entry.name, snapshot)
+  }
+
+  remove(listings: readonly Listing[]): void {
+    for (const listing of listings) this.#listings?.delete(listing)
+  }
+
+  /** Must be called once all entries of a snapshot are added, and those that left it removed. */
+  complete(snapshot: Snapshot): void {
+    this.#newest = snapshot
+  }
+
+  /** Whether a listing is in the snapshot and permitted; cheap enough to ask for thousands of them. */
+  has(listing: Listing, snapshot: Snapshot): boolean {
+    if (this.#listings !== undefined && this.#newest === snapshot)
+      return this.#listings.has(listing) && !isHeld(listing.name, snapshot)
+    const entry = snapshot.get(listing.name)
+    return entry?.listing === listing && this.hasEntry(entry, snapshot)
+  }
+
+  /** Whether an entry of the snapshot is permitted. */
+  hasEntry(entry: Entry, snapshot: Snapshot): boolean {
+    if (isHeld(entry.name, snapshot)) return false
+    if (this.#listings === undefined) return true
+    if (this.#newest === snapshot) return this.#listings.has(entry.listing)
+    return this.policy.denial(entry) === undefined
+  }
+}
+
+/** Whether a tool is in quarantine. Mostly none is, and asking a map by name takes longer than its size. */
+function isHeld(name: string, { quarantined }: Snapshot): boolean {
+  return quarantined.size > 0 && quarantined.has(name)
 }
 
 /** Returns the gate that refuses a tool: quarantine first, then the policy. */
@@ -189,7 +260,7 @@ export class Availability {
     this.#emit = emit
   }
 
-  /** True for a tool without `isAvailable()`. One that throws, or returns no boolean, hides its tool with an event. */
+  /** True for a tool without `isAvailable()`. One that throws, or returns anything but a boolean, raises `tool-hidden`. */
   isAvailable(tool: Tool): boolean {
     if (tool.isAvailable === undefined) return true
     try {

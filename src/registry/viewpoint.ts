@@ -1,10 +1,18 @@
+import { sourceKey, sourceLabel, sourceOfKey } from '../names.ts'
+import type { Listing } from '../tool.ts'
 import type { Catalogue } from './catalogue.ts'
-import { Divider } from './division.ts'
-import type { Entry } from './entry.ts'
-import { defersAll, type ModeDecision, type ModeHistory, type ModeSettings } from './mode.ts'
+import { byName, type Entry } from './entry.ts'
+import {
+  defersAll,
+  isDeferred,
+  isLeftShown,
+  type ModeDecision,
+  type ModeHistory,
+  type ModeSettings,
+} from './mode.ts'
 import { type CompiledPolicy, compilePolicy, type Gates, matcher } from './policy.ts'
-import type { Snapshot } from './snapshot.ts'
-import { View } from './view.ts'
+import { changedGroups, type Snapshot } from './snapshot.ts'
+import { type Division, PermittedListings, View } from './view.ts'
 
 /** What decides how a session sees the catalogue. */
 export interface ViewSettings extends ModeSettings {
@@ -22,7 +30,8 @@ const NO_SEARCH: ModeDecision = { isLazy: false, isAuto: false, reason: 'no sear
 
 /**
  * How one or more sessions see the catalogue: settings and a policy. Keeps the view of the newest snapshot, so looking
- * again at an unchanged catalogue costs nothing.
+ * again at an unchanged catalogue costs nothing. The first snapshot is read as a whole; of each later one, only the
+ * sources that have changed.
  */
 export class Viewpoint {
   readonly policy: CompiledPolicy
@@ -31,7 +40,7 @@ export class Viewpoint {
   /** False when no search tool may be shown: nothing is deferred then, since nothing could bring it back. */
   readonly #canSearch: boolean
   readonly #isPinned: (name: string) => boolean
-  #divider: Divider | undefined
+  #division: Division | undefined
   #view: View | undefined
 
   /** `gate` decides whether the search tool may be shown; the policy itself when absent. */
@@ -67,34 +76,143 @@ export class Viewpoint {
 
   #look(snapshot: Snapshot): View {
     const mode = this.#canSearch ? this.#scene.modes.decision(this.#settings) : NO_SEARCH
-    if (this.#divider?.isLazy !== mode.isLazy) this.#divider = this.#dividerFor(mode)
-    const division = this.#divider.divide(snapshot)
+    const division = this.#divide(snapshot, mode.isLazy)
+    this.#division = division
     const { shown, leftShown } = division
     const { recentlyGone } = this.#scene.modes
     const isAll = defersAll(leftShown.length, this.#settings, { isLazy: mode.isLazy, recentlyGone })
     return new View({
       mode,
-      policy: this.policy,
       division,
       shown: isAll || leftShown.length === 0 ? shown : [...shown, ...leftShown].sort(byName),
     })
   }
 
-  #dividerFor({ isLazy }: ModeDecision): Divider {
-    const { mode, defer } = this.#settings
-    return new Divider({
-      policy: this.policy,
-      mode,
-      defer,
+  /** Continues the division of the snapshot before. Lists that stay the same are the same objects. */
+  #divide(snapshot: Snapshot, isLazy: boolean): Division {
+    // Another mode may move any tool, so everything is read again.
+    const last = this.#division?.isLazy === isLazy ? this.#division : undefined
+    const permitted = last?.permitted ?? new PermittedListings(this.policy)
+    const removed = new Tally()
+    const added = new Tally()
+    for (const [key, before, after] of changesBetween(last?.snapshot, snapshot)) {
+      if (last !== undefined) this.#count(key, before, last, removed)
+      permitted.remove(before)
+      this.#count(key, after, { snapshot, permitted, isLazy }, added)
+    }
+    permitted.complete(snapshot)
+    return {
+      snapshot,
       isLazy,
-      canDefer: this.#canSearch,
-      isPinned: this.#isPinned,
-    })
+      permitted,
+      permittedCount: (last?.permittedCount ?? 0) + added.permitted - removed.permitted,
+      shown: changed(last?.shown, removed.shown, added.shown, nameOf),
+      leftShown: changed(last?.leftShown, removed.leftShown, added.leftShown, nameOf),
+      sources: changed(last?.sources, removed.sources, added.sources, labelOf),
+      servers: changed(last?.servers, removed.servers, added.servers, itself),
+      untrustedServers: changed(last?.untrustedServers, removed.untrusted, added.untrusted, itself),
+    }
+  }
+
+  /** Counts the permitted tools among a source's listings. */
+  #count(
+    key: string,
+    listings: readonly Listing[],
+    { snapshot, permitted, isLazy }: Pick<Division, 'snapshot' | 'permitted' | 'isLazy'>,
+    tally: Tally,
+  ): void {
+    const { mode, defer } = this.#settings
+    const before = tally.permitted
+    let server: string | undefined
+    let untrusted: string | undefined
+    for (const listing of listings) {
+      const entry = snapshot.get(listing.name)
+      if (entry === undefined || !permitted.add(entry, snapshot)) continue
+      tally.permitted++
+      if (entry.source.kind === 'mcp') server = entry.source.server
+      untrusted ??= entry.untrustedServer
+      if (!this.#canSearch || this.#isPinned(entry.name)) tally.shown.push(entry)
+      else if (!isDeferred(entry, { isLazy, mode, defer })) {
+        const isLeft = defer === 'auto' && isLazy && isLeftShown(entry, { isLazy, mode })
+        if (isLeft) tally.leftShown.push(entry)
+        else tally.shown.push(entry)
+      }
+    }
+    if (tally.permitted > before) tally.sources.push(key)
+    if (server !== undefined) tally.servers.push(server)
+    if (untrusted !== undefined) tally.untrusted.push(untrusted)
   }
 }
 
-function byName(a: Entry, b: Entry): number {
-  return a.name < b.name ? -1 : 1
+/** What the permitted tools of some sources add to a division, unsorted. */
+class Tally {
+  permitted = 0
+  readonly shown: Entry[] = []
+  readonly leftShown: Entry[] = []
+  readonly sources: string[] = []
+  readonly servers: string[] = []
+  readonly untrusted: string[] = []
+}
+
+type SourceChange = readonly [key: string, before: readonly Listing[], after: readonly Listing[]]
+
+/** The sources whose listings differ, and those whose tools are held back or released. */
+function* changesBetween(last: Snapshot | undefined, snapshot: Snapshot): Generator<SourceChange> {
+  const seen = new Set<string>()
+  for (const change of changedGroups(last?.groups ?? new Map(), snapshot.groups)) {
+    seen.add(change[0])
+    yield change
+  }
+  if (last === undefined || last.quarantined === snapshot.quarantined) return
+  const names = new Set([...last.quarantined.keys(), ...snapshot.quarantined.keys()])
+  for (const name of names) {
+    const entry = snapshot.get(name)
+    const isSame = last.quarantined.has(name) === snapshot.quarantined.has(name)
+    if (isSame || entry === undefined) continue
+    const key = sourceKey(entry.source)
+    if (seen.has(key)) continue
+    seen.add(key)
+    const listings = snapshot.groups.get(key) ?? []
+    yield [key, listings, listings]
+  }
+}
+
+/** Removes items from a sorted list and adds others. Returns the list itself if nothing changes. */
+function changed<Item>(
+  list: readonly Item[] = [],
+  removed: readonly Item[],
+  added: readonly Item[],
+  keyOf: (item: Item) => string,
+): readonly Item[] {
+  const dropped = new Set(removed)
+  const fresh = added.filter((item) => !dropped.delete(item))
+  if (dropped.size === 0 && fresh.length === 0) return list
+  const keyed = fresh.map((item) => [keyOf(item), item] as const).sort(([a], [b]) => (a < b ? -1 : 1))
+  const all: Item[] = []
+  let next = 0
+  for (const item of list) {
+    if (dropped.has(item)) continue
+    if (next < keyed.length) {
+      const key = keyOf(item)
+      for (let other = keyed[next]; other !== undefined && other[0] < key; other = keyed[++next])
+        all.push(other[1])
+    }
+    all.push(item)
+  }
+  for (; next < keyed.length; next++) all.push((keyed[next] as readonly [string, Item])[1])
+  return Object.freeze(all)
+}
+
+function nameOf({ name }: Entry): string {
+  return name
+}
+
+function labelOf(key: string): string {
+  return sourceLabel(sourceOfKey(key))
+}
+
+function itself(text: string): string {
+  return text
 }
 
 /** How many are kept; a service opens its sessions in a handful of ways. */
@@ -122,7 +240,7 @@ export class SharedViewpoints {
       gates,
     ])
     const shared = this.#shared.get(key) ?? new Viewpoint(settings, compilePolicy(gates), this.#scene)
-    // Put back at the end: the first is the one that was requested longest ago.
+    // Moved to the end, so that the first one is the least recently requested.
     this.#shared.delete(key)
     this.#shared.set(key, shared)
     const [oldest] = this.#shared.keys()

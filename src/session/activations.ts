@@ -78,7 +78,7 @@ export function use(state: Activations, names: readonly string[]): Activations {
   })
 }
 
-/** Whether marking these tools as used now would leave their order as it is: there is one, and it was used last. */
+/** Whether marking these tools as used now changes nothing: there is only one, and it was used last. */
 export function isLatestUse(state: Activations, candidates: readonly Candidate[]): boolean {
   const [only, ...others] = candidates
   if (only === undefined || others.length > 0) return false

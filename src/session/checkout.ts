@@ -86,7 +86,7 @@ export class Checkout implements MergeListener {
   noteUses(candidates: readonly Candidate[]): void {
     if (candidates.length === 0) return
     for (const { name } of candidates) this.#busy.add(name)
-    // Most calls are of the tool that was called before. Replicas learn of each use all the same.
+    // Most calls repeat the last tool. Replicas still learn of each use.
     if (this.#saved instanceof UnsavedActivations && isLatestUse(this.state, candidates)) return
     const { evicted } = this.#change('auto-activated', useOrActivate, candidates)
     this.noteEvictions(evicted.map(({ name }) => name))
@@ -143,7 +143,7 @@ export class Checkout implements MergeListener {
     return this.#saved.save()
   }
 
-  /** Takes over what other replicas changed. Never rejects. */
+  /** Applies what other replicas changed. Never rejects. */
   refresh(): Promise<void> {
     return this.#saved.refresh()
   }

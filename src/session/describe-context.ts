@@ -1,6 +1,6 @@
 import { isMetaToolName } from '../meta-tools/session-meta-tools.ts'
 import { sourceKey } from '../names.ts'
-import { measureDefinition } from '../registry/measure-definition.ts'
+import { measureDefinition } from '../registry/entry.ts'
 import type { TokenCounter } from '../text.ts'
 import type { ToolDefinition } from '../tool.ts'
 import type { Activation } from './activations.ts'

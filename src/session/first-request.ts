@@ -5,7 +5,7 @@ import { type CallResult, type ToolDefinition, UNTRUSTED_NOTE } from '../tool.ts
 import type { SentRequest } from './sent-request.ts'
 import type { Surface } from './surface.ts'
 
-/** How many late tools that have left are kept: a server may rename its tools for ever. */
+/** How many late tools that have left are kept: a server may rename its tools forever. */
 const MAX_LEFT = 500
 
 /**
@@ -143,7 +143,7 @@ export class FirstRequest {
     return results.with(quoting, { ...result, untrusted: { ...result.untrusted, note: UNTRUSTED_NOTE } })
   }
 
-  /** Takes over the late tools and servers of a newer state of this request: replicas have them in the same order. */
+  /** Adopts the late tools and servers of a newer state of this request, so that replicas have them in the same order. */
   adopt({ lateTools, servers, isWarned }: SentRequest): void {
     const names = [...this.#late.keys()]
     const isSame =

@@ -33,7 +33,7 @@ export function forkSettings(parent: SessionSettings, options: ForkOptions): Ses
   return { ...parent, maxActive, dialect, allowlists }
 }
 
-/** What a child starts with: the parent's activations, without those it may not use, which would count against its cap. */
+/** The activations a child starts with: the parent's, except those it may not use, which would count against its cap. */
 export function forkActivations(
   parent: Activations,
   { inheritActive = true }: ForkOptions,

@@ -133,7 +133,7 @@ export class ModelTurn<Dialect extends SessionDialect = SessionDialect> {
         if (text !== '') yield text
       }
     } finally {
-      // Also when the stream broke: what came until then can still be answered.
+      // Even if the stream broke: what arrived before can still be answered.
       this.#streamed = { response: reader.response() }
     }
   }

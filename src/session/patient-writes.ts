@@ -29,9 +29,9 @@ export interface WritePlace {
 }
 
 /**
- * Writes a part of a session to a store that may hang or fail. Nobody waits for it longer than two seconds, and after that
- * nobody waits until it has responded. A failure is an event; what the store lacks is written with the next change or by a
- * timer.
+ * Writes a part of a session to a store that may hang or fail. Callers wait for at most two seconds; after such a timeout
+ * they do not wait at all until the store responds. A failure is an event; what the store lacks is written with the next
+ * change or by a timer.
  */
 export class PatientWrites {
   readonly #kept: Kept

@@ -51,7 +51,7 @@ export class SavedFirstRequest implements Kept {
     this.#replaces = true
   }
 
-  /** Takes over what other processes wrote since. What the store has lost is written again. Never rejects. */
+  /** Applies what other processes wrote since. What the store has lost is written again. Never rejects. */
   async refresh(): Promise<void> {
     if (this.#settings === undefined || this.#writes.isStuck) return
     if (this.isDue) return this.save()
@@ -129,7 +129,7 @@ export class SavedFirstRequest implements Kept {
     return withSince(base, await store.update(sinceKey(id), add(true)))
   }
 
-  /** Returns what a store is to make of its value: pure, because the store may apply it again to a newer one. */
+  /** Returns the change for the store to apply: pure, because the store may apply it again to a newer value. */
   #bytes(sent: SentRequest | undefined, write: number): Change {
     const { writer } = this.#place
     const before = this.#stored
@@ -144,7 +144,7 @@ export class SavedFirstRequest implements Kept {
       const isOthers =
         stored?.settings === sent.settings && !(before && idOfSent(before) === idOfSent(stored))
       if (!replaces && (isSame || isOthers)) return current
-      // JSON by construction; its types have optional fields, which JSON has not.
+      // JSON by construction, but its type has optional fields, which JSON does not.
       return { ...sent, writers: [...withWriter(writers, writer, write)] } as unknown as StoredValue
     }
   }

@@ -25,7 +25,7 @@ export function asksTheSame(one: Asked, other: Asked): boolean {
     : sharedCount(words, others) >= SHARED_FROM && overlap(words, others) >= SAME_WORDS_FROM
 }
 
-/** An audience that may find what another one may, except some tools. */
+/** An audience without some of the tools that another one may find. */
 export class AudienceExcept implements Audience {
   readonly #audience: Audience
   readonly #names: ReadonlySet<string>

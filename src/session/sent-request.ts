@@ -38,7 +38,7 @@ export function idOfSent({ settings, surface, behind, promptNote }: Omit<SentReq
   return hashText(JSON.stringify([settings, surface.fingerprint, behind, promptNote]))
 }
 
-/** Applies to one state of a first request what changed between two others, as after concurrent changes of replicas. */
+/** Applies the difference between two states of a first request to a third, to merge concurrent changes of replicas. */
 export function mergeSent(
   stored: SentRequest,
   { from, to }: { readonly from: SentRequest | undefined; readonly to: SentRequest },

@@ -27,7 +27,7 @@ interface SessionSearchOptions {
   readonly services: SessionServices
 }
 
-/** How many tools that are shown anyway a search names. */
+/** The maximum number of already shown tools that a search names. */
 const MAX_ALREADY_VISIBLE = 5
 
 /** Searches that a call or a further search may refer to, and for how long. */
@@ -41,17 +41,17 @@ const RECENT_MS = 30 * 60_000
 export const ALIKE_FROM = 0.45
 export const NAMED_FROM = 0.1
 
-/** What is read of a long message: the request is mostly at one of its ends. */
+/** The characters of a long message that are read: the request is mostly at one of its ends. */
 const MAX_START = 600
 const MAX_END = 400
 
-/** What a message needs so that it can be searched for. */
+/** A message must match this to be searched for. */
 const HAS_WORD = /[\p{L}\p{N}]/u
 
 /** How long writing to memory may delay the end of a session. */
 const LEARN_MS = 5_000
 
-/** A search of this session, and what became of the tools it returned. */
+/** A search of this session, and which of its tools were called since. */
 interface Searched {
   readonly query: string
   readonly vector: Float32Array | undefined
@@ -59,7 +59,7 @@ interface Searched {
   readonly at: number
   /** Whether the model read the answer. It did not search for a hint, or when the host searched. */
   readonly isRead: boolean
-  /** Those that were called with success since. */
+  /** The tools that were called with success since. */
   readonly succeeded: Set<string>
 }
 
@@ -256,7 +256,7 @@ function withVisible(
   { missing, unmatchedTerms, advice, ...found }: Omit<DeferredResult, 'alreadyVisible'>,
   shown: SearchResult,
 ): DeferredResult {
-  // What only one of the two searches misses, the other has found.
+  // What only one of the two searches misses was found by the other.
   const stillMissing = missing?.filter((name) => shown.missing?.includes(name))
   const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
   const best = Math.max(0, ...found.matches.map(({ score }) => score))

@@ -30,7 +30,7 @@ import { readState, type SessionState } from './state.ts'
 export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'emit'> {
   readonly countTokens: TokenCounter | undefined
   readonly now: () => number
-  /** Names a session that was opened without an id. */
+  /** Returns the id of a session that was opened without one. */
   readonly newId: () => string
   /** How long a search waits for servers that are connecting. */
   readonly serverWaitMs: number
@@ -148,7 +148,7 @@ export async function openSession<Dialect extends SessionDialect>(
   return session
 }
 
-/** What a store has of a session. */
+/** Loads the saved parts of a session from a store. */
 async function loadSaved(
   store: Store | undefined,
   dialect: SessionDialect | undefined,

@@ -5,7 +5,7 @@ import type { Viewpoint } from '../registry/viewpoint.ts'
 import type { FirstRequest } from './first-request.ts'
 import type { SessionDialect } from './settings.ts'
 
-/** How one session sees the catalogue: as others with the same settings, and from its first request on as in that one. */
+/** How one session sees the catalogue: like others with the same settings, and after its first request as in that request. */
 export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 'explain'> {
   /** Whether tools that join late are called through `call_tool` beside native deferral. */
   readonly callsLateTools: boolean
@@ -35,7 +35,7 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     return this.#first
   }
 
-  /** How many tools of its own the host has added to one request at most. */
+  /** The most tools that the host has added to one request. */
   get hostTools(): number {
     return this.#hostTools
   }

@@ -1,6 +1,5 @@
 import { hashText } from '../json.ts'
-import type { Entry } from '../registry/entry.ts'
-import { measureDefinition } from '../registry/measure-definition.ts'
+import { type Entry, measureDefinition } from '../registry/entry.ts'
 import type { DeferredList, View } from '../registry/view.ts'
 import type { ToolDefinition } from '../tool.ts'
 

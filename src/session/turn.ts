@@ -101,8 +101,8 @@ export class Turn implements CallScope, SearchSession, Onlooker {
   }
 
   /**
-   * Whether neither the catalogue nor the first request has changed since, except that this turn made it, nor the room
-   * that the host needs.
+   * False once the catalogue, the first request or the room that the host needs has changed. A first request that this
+   * turn made is not a change.
    */
   get isCurrent(): boolean {
     const { viewpoint } = this.#options

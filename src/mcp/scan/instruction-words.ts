@@ -1,10 +1,5 @@
-import { onFirstUse } from '../../on-first-use.ts'
-import { ENGLISH } from './english-shapes.ts'
-import { withoutAccents } from './instruction-model.ts'
-import { SECRET_FILE, type Shape, shape } from './shape.ts'
-
 /** Words of one language, by their role in an instruction; a shape needs one of each. */
-interface Words {
+export interface Words {
   readonly gate: RegExp
   readonly ignore: RegExp
   readonly rules: RegExp
@@ -23,26 +18,6 @@ interface Words {
   /** What was said before. */
   readonly earlier: RegExp
   readonly keys: RegExp
-}
-
-function shapesOf(words: Words): Shape[] {
-  const shapes = [
-    shape('override', words.ignore, words.rules),
-    shape('override', words.keep, words.rules, words.you),
-    shape('secrecy', words.nobody, words.tell),
-    shape('secrecy', words.keep, words.tell, words.user),
-    shape('secrecy', words.secret, words.user),
-    shape('first', words.use, words.thisTool, words.first),
-    shape('data', words.send, words.talk),
-    shape('data', words.send, words.earlier),
-    shape('secrets', words.send, words.keys),
-    shape('secrets', words.send, SECRET_FILE),
-  ]
-  return shapes.map(({ parts, ...each }) => ({
-    ...each,
-    gate: words.gate,
-    parts: parts.map(({ source, flags }) => new RegExp(withoutAccents(source), flags)),
-  }))
 }
 
 const GERMAN: Words = {
@@ -191,10 +166,13 @@ const RUSSIAN: Words = {
   keys: /парол|закрыт\p{L}{1,3} ключ|приватн\p{L}{1,3} ключ|учётные данные|учетные данные|токен\p{L}{0,2} доступа/u,
 }
 
-const OTHER_LANGUAGES = [GERMAN, FRENCH, SPANISH, PORTUGUESE, CHINESE, JAPANESE, RUSSIAN]
-
-/** Every shape to look for, in lower-case text. */
-export const allShapes: () => readonly Shape[] = onFirstUse(() => [
-  ...ENGLISH.map((each) => ({ gate: /[a-z]{2} [a-z]/, ...each })),
-  ...OTHER_LANGUAGES.flatMap(shapesOf),
-])
+/** The words of every language but English, whose shapes are written out. */
+export const OTHER_LANGUAGES: readonly Words[] = [
+  GERMAN,
+  FRENCH,
+  SPANISH,
+  PORTUGUESE,
+  CHINESE,
+  JAPANESE,
+  RUSSIAN,
+]

@@ -76,7 +76,7 @@ export class ManagedServer {
     this.#state.set('connecting')
     this.#starting = predecessor.catch(ignore).then(async () => {
       await this.#start()
-      // After too many failures there was no attempt: why they happened is still true.
+      // After too many failures there was no attempt: the earlier reason still applies.
       if (before.state === 'failed' && this.status.state === 'connecting' && !this.#link.isClosed)
         this.#state.set('failed', before)
     })
@@ -147,7 +147,7 @@ export class ManagedServer {
     const { refusal } = this.#state
     if (refusal !== undefined) return this.#link.refuse(refusal)
     if (isRemembered && this.config.start !== 'eager') {
-      // A request may have come meanwhile: then it connects, or has done so.
+      // A request may have arrived meanwhile and started the connection.
       if (!this.#link.isUsed) this.#state.set('cold')
       return
     }

@@ -2,7 +2,6 @@ import { describeError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import { withoutHidden } from '../../names.ts'
 import type { CheckedOutput, SchemaCache } from '../../schema/check-arguments.ts'
-import { loadChecker } from '../../schema/load-checker.ts'
 import { isTooLate, TooLateError } from '../../time.ts'
 import type { ContentBlock, JsonSchema, ProgressNote, ToolContext, ToolResult } from '../../tool.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -33,6 +32,8 @@ export class ServerCalls {
   readonly #link: ServerLink
   readonly #context: ServerContext
   readonly #timeoutMs: number
+  /** Loaded with the first result to check. */
+  #checker: typeof import('../../schema/check-arguments.ts') | undefined
   #outputSchemas: SchemaCache | undefined
 
   constructor(state: ServerState, catalogue: ServerCatalogue, link: ServerLink, context: ServerContext) {
@@ -116,7 +117,9 @@ export class ServerCalls {
 
   /** What validates structured content against the declared schema, as far as that is possible in bounded time. */
   async #checkerOf(outputSchema: JsonSchema): Promise<(structured: unknown) => CheckedOutput> {
-    const { checkOutput, SchemaCache } = await loadChecker()
+    // Kept here: importing a loaded module again still takes time.
+    this.#checker ??= await import('../../schema/check-arguments.ts')
+    const { checkOutput, SchemaCache } = this.#checker
     this.#outputSchemas ??= new SchemaCache()
     const schema = this.#outputSchemas.compile(outputSchema, () => {})
     return (structured) => checkOutput(schema, structured)

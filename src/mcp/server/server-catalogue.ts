@@ -15,7 +15,7 @@ const RECHECK_MS = 30_000
 /** How long startup waits for the cache; after that the server is asked. */
 const RECALL_MS = 1_000
 const SAVE_MS = 10_000
-/** Private lists that were looked into; after that all are looked into again. */
+/** How many private lists are remembered as examined; beyond that, all are examined again. */
 const MAX_COMPARED = 20
 /** How long saving the list may delay closing. */
 const REMEMBER_MS = 1_000
@@ -33,7 +33,7 @@ export class ServerCatalogue {
   #checking: Promise<void> | undefined
   /** Lists being read over private connections, to check calls. */
   readonly #checkingPrivately = new WeakMap<Connection, Promise<readonly ServerTool[]>>()
-  /** Hashes of private lists that differ from the shared one, and have been looked into. */
+  /** Hashes of private lists that differ from the shared one and have been examined. */
   readonly #compared = new Set<string>()
   /** The newest list that has not been saved. */
   #unwritten: CachedCatalogue | undefined

@@ -51,7 +51,7 @@ export class ServerLink implements ConnectionKeeper {
     return this.#holders > 0
   }
 
-  /** Whether it is connected, or connects. */
+  /** Whether it is connected or connecting. */
   get isUsed(): boolean {
     return this.#live !== undefined || this.#connecting !== undefined
   }
@@ -324,7 +324,7 @@ export class ServerLink implements ConnectionKeeper {
 
 /** A start that takes this long is not waited for in the next process. */
 const SLOW_START_MS = 2_000
-/** A start that takes longer is probably none. */
+/** A start that takes longer has probably hung. */
 const HANGS_AFTER_MS = 10_000
 /** A server that hung the last time is not tried while everything else starts, nor by a command that ends sooner. */
 const FIRST_RETRY_MS = 2_000

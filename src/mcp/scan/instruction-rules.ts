@@ -1,104 +1,7 @@
-import type { FindingKind, Severity, Trace } from '../../finding.ts'
-import { nameSkeletons, withoutHidden } from '../../names.ts'
-import { encodedText, readingsOf } from './decode-text.ts'
-import { excerptAt, MAX_CHARACTERS } from './hidden-characters.ts'
-import { isInstruction, sentencesOf, withoutAccents } from './instruction-model.ts'
-import { allShapes } from './instruction-words.ts'
+import type { FindingKind, Severity } from '../../finding.ts'
 
-/** No rule matches a text this short, and most texts of a schema are. */
-const MIN_CHARACTERS = 8
-
-/**
- * Finds passages that speak to the model rather than about the tool, one per matching rule and shape. The text is
- * read as written and with encodings decoded. Runs in linear time.
- */
-export function findInstructions(text: string): Trace[] {
-  if (text.length < MIN_CHARACTERS) return []
-  const read = text.slice(0, MAX_CHARACTERS)
-  const traces = new Map<string, Trace>()
-  for (const { text: reading, encoding } of readingsOf(read)) {
-    for (const trace of findIn(reading)) {
-      if (traces.has(trace.message)) continue
-      const message = encoding === undefined ? trace.message : `${trace.message} (encoded: ${encoding})`
-      traces.set(trace.message, { ...trace, message })
-    }
-  }
-  const hidden = encodedText(read)
-  if (hidden !== undefined && traces.size === 0)
-    traces.set('encoded', {
-      kind: 'concealment',
-      severity: 'medium',
-      message: `hides text in ${hidden.encoding}`,
-      excerpt: excerptAt(hidden.text, 0, 60),
-    })
-  if (text.length <= MAX_CHARACTERS) return [...traces.values()]
-  const message = `is ${text.length} characters long; only the first ${MAX_CHARACTERS} were scanned`
-  return [
-    ...traces.values(),
-    { kind: 'concealment', severity: 'medium', message, excerpt: excerptAt(text, 0, 40) },
-  ]
-}
-
-function findIn(text: string): Trace[] {
-  const [lines = '', ...others] = readableTexts(text)
-  const words = lines.replace(/\s+/g, ' ')
-  const byRules = RULES.flatMap(({ kind, severity, pattern, message, reads }): Trace[] => {
-    const text = reads === 'lines' ? lines : words
-    const found = pattern.exec(text)
-    if (!found) return []
-    return [{ kind, severity, message, excerpt: excerptAt(text, found.index, found[0].length) }]
-  })
-  return [
-    ...byRules,
-    ...[lines, ...others].flatMap((reading) => [...findShapes(reading), ...findByModel(reading)]),
-  ]
-}
-
-/** Finds sentences that have the shape of an instruction to the model, one trace per message. Expects lower case. */
-function findShapes(accented: string): Trace[] {
-  const text = withoutAccents(accented)
-  const traces = new Map<string, Trace>()
-  const shapes = allShapes().filter(({ gate }) => gate.test(text))
-  if (shapes.length === 0) return []
-  for (const { sentence, at } of sentencesOf(text)) {
-    for (const { kind, severity, message, parts } of shapes) {
-      if (traces.has(message) || !parts.every((part) => part.test(sentence))) continue
-      const first = Math.min(...parts.map((part) => sentence.search(part)))
-      traces.set(message, { kind, severity, message, excerpt: excerptAt(text, at + first, 60) })
-    }
-  }
-  return [...traces.values()]
-}
-
-function findByModel(text: string): Trace[] {
-  for (const { sentence, at } of sentencesOf(text))
-    if (isInstruction(sentence.trim()))
-      return [
-        {
-          kind: 'instruction',
-          severity: 'medium',
-          message: 'reads like an instruction to the model',
-          excerpt: excerptAt(text, at, sentence.length),
-        },
-      ]
-  return []
-}
-
-/**
- * A text in lower case without accents or hidden characters, letters of other scripts replaced by the Latin ones they look
- * like; in its own letters too where that differs.
- */
-export function readableTexts(text: string): string[] {
-  const visible = withoutHidden(text.replace(LINE_ENDS, '\n')).replaceAll('’', "'")
-  const lines = nameSkeletons(visible).at(-1) ?? ''
-  const plain = visible.normalize('NFKC').toLowerCase()
-  return plain === lines ? [lines] : [lines, withoutAccents(plain)]
-}
-
-/** Some line ends count as hidden characters; removing them would join the words around them. */
-const LINE_ENDS = /\r\n?|[\v\f\u0085\u2028\u2029]/g
-
-interface Rule {
+/** A pattern that marks a passage as an instruction to a model. */
+export interface Rule {
   readonly kind: FindingKind
   readonly severity: Severity
   /** Matched against lower-case text. Repetitions are bounded, so that no text can make it slow. */
@@ -108,7 +11,8 @@ interface Rule {
   readonly reads?: 'lines'
 }
 
-const RULES: readonly Rule[] = [
+/** Every rule, for texts in English and for markup. */
+export const RULES: readonly Rule[] = [
   {
     kind: 'override',
     severity: 'high',
@@ -248,3 +152,25 @@ const RULES: readonly Rule[] = [
     pattern: /\b(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9+/]{240,}={0,2}/,
   },
 ]
+
+/** What the shapes of sentences mean, by name. */
+export const MEANINGS = {
+  override: ['override', 'high', 'tells the model to ignore its instructions'],
+  rank: ['override', 'high', 'claims precedence over the user or the host'],
+  obey: ['override', 'high', 'tells the model to obey what a tool returns'],
+  secrecy: ['secrecy', 'high', 'tells the model to hide something from the user'],
+  consent: ['secrecy', 'medium', 'tells the model to act without asking the user'],
+  data: ['exfiltration', 'high', 'asks for the conversation or the system prompt'],
+  secrets: ['exfiltration', 'high', 'asks for keys, passwords or files that contain them'],
+  outside: ['exfiltration', 'medium', 'asks to send data to an address of its own'],
+  first: ['precedence', 'medium', 'asks to be called before every other tool'],
+  others: ['precedence', 'medium', 'tells the model not to use other tools'],
+} as const satisfies Record<string, readonly [FindingKind, Severity, string]>
+
+/** A shape as the tables write it: its meaning, and the parts that a sentence must have, in any order. */
+export type ShapeRow = readonly [meaning: keyof typeof MEANINGS, ...parts: RegExp[]]
+
+/** Files that contain keys or passwords, in any language. */
+export const SECRET_FILE =
+  /~\/\.(?:ssh|aws|env|netrc|gnupg|kube|config|bash_history|npmrc|docker)|\bid_(?:rsa|ed25519|ecdsa)\b(?!\.pub)|\/etc\/(?:passwd|shadow)\b|\.aws\/credentials|\.netrc\b|(?:contents?|read|open|from|values?) (?:of |the |in )*`?\.env\b/
+export const ADDRESS = /https?:\/\/|\b[\w.+-]{1,40}@[\w-]{1,40}\.\w/
