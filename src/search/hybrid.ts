@@ -13,6 +13,7 @@ import { asksForDeprecated, isDeprecated } from './query/deprecated.ts'
 import type { Query } from './query/query.ts'
 import { type Request, readRequest } from './query/request.ts'
 import { isWordList } from './query/word-list.ts'
+import type { Sections } from './saved-index.ts'
 import type { Lift, Ranking, RankOptions, SearchIndex, SearchMemory } from './searcher.ts'
 import { CheckedEmbedder, type Embedder } from './vectors/embedder.ts'
 import { DEADLINE_RULES, type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
@@ -81,7 +82,7 @@ export class HybridIndex implements SearchIndex {
   readonly #embedder: CheckedEmbedder
   readonly #vectors: ListingVectors
   readonly #options: Omit<HybridOptions, 'embedder'>
-  readonly #lexical = new LexicalIndex({ findsNumbers: true })
+  readonly #lexical: LexicalIndex
   readonly #finder: CandidateFinder
   readonly #wordLists = new WeakSet<Listing>()
   readonly #deprecated = new WeakSet<Listing>()
@@ -98,14 +99,16 @@ export class HybridIndex implements SearchIndex {
     this.#vectors = vectors
     this.#options = options
     this.#deadline = new EmbedderDeadline(embedder.name, options)
+    this.#lexical = new LexicalIndex(vectors.numbers)
     this.#finder = new CandidateFinder(this.#lexical, vectors)
   }
 
   update(source: string, listings: readonly Listing[]): void {
-    const marks = this.#saved?.claim(source, listings)
-    if (marks === undefined) {
-      this.#lexical.update(source, listings)
-      this.#vectors.update(source, listings)
+    const marks = this.#saved?.update(source, listings)
+    if (this.#saved === undefined) {
+      const change = this.#vectors.numbers.update(source, listings)
+      this.#lexical.change(change)
+      this.#vectors.change(change)
     }
     this.#named.update(source, listings)
     for (const [at, listing] of listings.entries()) {
@@ -126,9 +129,9 @@ export class HybridIndex implements SearchIndex {
     )
   }
 
-  /** Starts from the bytes of `pack`, before the first update. Bytes that do not fit are ignored. */
-  adopt(bytes: Uint8Array): void {
-    this.#saved = SavedHybrid.open(bytes, this.#indexes)
+  /** Starts from the sections of `pack`, before the first update. */
+  adopt(sections: Sections): void {
+    this.#saved = new SavedHybrid(sections, this.#indexes)
   }
 
   get #indexes() {
@@ -137,7 +140,7 @@ export class HybridIndex implements SearchIndex {
 
   /** Once a search begins, all sources that are still there have claimed their part of a saved index. */
   #settle(): void {
-    this.#saved?.settle()
+    this.#saved?.restore()
     this.#saved = undefined
   }
 

@@ -5,7 +5,7 @@ import type { ListingGroups } from '../registry/snapshot.ts'
 import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { hybrid } from './hybrid.ts'
-import { packSections, unpackSections } from './saved-index.ts'
+import { packSections, readSections } from './saved-index.ts'
 import type { Embedder } from './vectors/embedder.ts'
 
 const WORKSHOP = new URL('../../bench/recall/', import.meta.url)
@@ -155,7 +155,8 @@ describe('a saved index', () => {
   it('keeps sections apart, whatever their lengths', () => {
     const sections = { a: Uint8Array.of(1, 2, 3), none: new Uint8Array(0), b: Uint8Array.of(4) }
     const bytes = packSections('recipe', sections)
-    expect(unpackSections(bytes, 'recipe')).toEqual(sections)
-    expect(unpackSections(bytes, 'another')).toBeUndefined()
+    expect(readSections(bytes, 'recipe')).toEqual({ state: 'ready', sections })
+    expect(readSections(bytes, 'another')).toEqual({ state: 'outdated' })
+    expect(readSections(bytes.subarray(1), 'recipe')).toEqual({ state: 'damaged' })
   })
 })

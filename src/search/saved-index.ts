@@ -44,32 +44,27 @@ export function packSections(recipe: string, sections: Sections): Uint8Array {
   return bytes
 }
 
-/** Whether bytes are an index that can be used: outdated ones are of another release or embedder. */
-type IndexState = 'ready' | 'outdated' | 'damaged'
-
-/** What bytes of `packSections` are worth to an index of this recipe. */
-export function indexStateOf(bytes: Uint8Array, recipe: string): IndexState {
-  const read = readHeader(aligned(bytes))
-  if (read === undefined) return 'damaged'
-  return read.header.recipe === recipe ? 'ready' : 'outdated'
-}
-
 /**
- * Returns the sections of `packSections`, each a copy. Returns undefined for bytes of another version or recipe, for damaged
- * ones and for those that were cut short: the index is then built again.
+ * What bytes are: an index that can be used, one of another release or embedder (outdated), or damaged: then they are not
+ * of this layout, were changed, or were cut short.
  */
-export function unpackSections(bytes: Uint8Array, recipe: string): Sections | undefined {
+export type ReadIndex =
+  | { readonly state: 'ready'; readonly sections: Sections }
+  | { readonly state: 'outdated' | 'damaged' }
+
+/** Reads the output of `packSections`. The sections are parts of the bytes: copy what is to be changed. */
+export function readSections(bytes: Uint8Array, recipe: string): ReadIndex {
   const whole = aligned(bytes)
   const read = readHeader(whole)
-  if (read?.header.recipe !== recipe) return undefined
+  if (read === undefined) return { state: 'damaged' }
+  if (read.header.recipe !== recipe) return { state: 'outdated' }
   let at = alignedTo(read.end)
-  return Object.fromEntries(
-    read.header.sections.map(([name, length]) => {
-      const section = whole.slice(at, at + length)
-      at = alignedTo(at + length)
-      return [name, section]
-    }),
-  )
+  const sections = read.header.sections.map(([name, length]) => {
+    const section = whole.subarray(at, at + length)
+    at = alignedTo(at + length)
+    return [name, section] as const
+  })
+  return { state: 'ready', sections: Object.fromEntries(sections) }
 }
 
 /** The header and where it ends; undefined for damaged bytes, for those that were cut short and for another layout. */

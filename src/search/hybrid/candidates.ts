@@ -46,7 +46,7 @@ export class CandidateFinder {
     const numbers = new Map<Listing, number>()
     for (const { listing, number } of byWords) numbers.set(listing, number)
     const add = (listing: Listing) => {
-      if (!numbers.has(listing)) numbers.set(listing, this.#lexical.numberOf(listing) ?? -1)
+      if (!numbers.has(listing)) numbers.set(listing, this.#vectors.numbers.numberOf(listing) ?? -1)
     }
     for (const listing of near.whole) add(listing)
     for (const listing of near.plain) add(listing)
@@ -57,7 +57,7 @@ export class CandidateFinder {
 
   /** A listing that no ranking put forward. */
   remembered(listing: Listing): Candidate {
-    return rememberedCandidate(listing, this.#lexical.numberOf(listing) ?? -1)
+    return rememberedCandidate(listing, this.#vectors.numbers.numberOf(listing) ?? -1)
   }
 
   #viewPart(

@@ -1,11 +1,12 @@
 import type { Listing } from '../../tool.ts'
 import type { SavedWords } from '../lexical/vocabulary.ts'
 import type { LexicalIndex } from '../lexical.ts'
-import { digestOfListings, indexRecipe, packSections, type Sections, unpackSections } from '../saved-index.ts'
+import { digestOfListings, indexRecipe, packSections, type Sections } from '../saved-index.ts'
 import type { CheckedEmbedder } from '../vectors/embedder.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
+import type { SavedVectors } from '../vectors/vector-index.ts'
 
-/** The two indexes of `hybrid`. */
+/** The two indexes of `hybrid`, which share the numbers of the listings. */
 export interface HybridIndexes {
   readonly embedder: CheckedEmbedder
   readonly lexical: LexicalIndex
@@ -13,18 +14,23 @@ export interface HybridIndexes {
 }
 
 /**
- * Bytes from which `SavedHybrid.open` restores both indexes and the mark of each listing, a byte; undefined while vectors
- * are missing.
+ * Bytes from which `SavedHybrid` restores both indexes and the mark of each listing, a byte; undefined while vectors are
+ * missing. The listings are numbered source by source.
  */
 export function packHybrid(
   { embedder, lexical, vectors }: HybridIndexes,
   markOf: (listing: Listing) => number,
 ): Uint8Array | undefined {
-  const { sources, words } = lexical.pack()
-  const listings = sources.flatMap(([, held]) => held)
+  const { numbers } = vectors
+  const listings = [...numbers.sources.values()].flat()
   const packed = vectors.pack(listings)
   if (packed === undefined) return undefined
-  const lines = sources.map(([source, held]) => JSON.stringify([source, held.length, digestOfListings(held)]))
+  const renumbered = new Uint32Array(numbers.listings.length)
+  for (const [at, listing] of listings.entries()) renumbered[numbers.numberOf(listing) ?? 0] = at
+  const words = lexical.pack(renumbered)
+  const lines = Array.from(numbers.sources, ([source, held]) =>
+    JSON.stringify([source, held.length, digestOfListings(held)]),
+  )
   return packSections(indexRecipe(embedder.name, embedder.dimensions), {
     sources: encoded(lines),
     words: encoded(words.words),
@@ -48,27 +54,21 @@ interface SavedSource {
 }
 
 /**
- * A restored index whose listings are claimed source by source: a source whose texts are those of the saved index takes
- * its entries over, any other is indexed as usual. What nobody claims is dropped before the first search.
+ * A saved index whose listings are claimed source by source: a source whose texts are those of the saved index takes its
+ * entries over, any other is indexed as usual. `restore` fills the indexes with what was claimed.
  */
 export class SavedHybrid {
   readonly #indexes: HybridIndexes
-  readonly #sources: Map<string, SavedSource>
+  readonly #sections: Sections
+  readonly #sources = new Map<string, SavedSource>()
   readonly #marks: Uint8Array
+  /** What is to be indexed as usual. */
+  readonly #changed: (readonly [source: string, listings: readonly Listing[]])[] = []
 
-  /**
-   * Fills empty indexes. Returns undefined, and leaves them empty, for bytes of another version, embedder or release, and
-   * for damaged ones.
-   */
-  static open(bytes: Uint8Array, indexes: HybridIndexes): SavedHybrid | undefined {
-    const { embedder } = indexes
-    const sections = unpackSections(bytes, indexRecipe(embedder.name, embedder.dimensions))
-    return sections && new SavedHybrid(sections, indexes)
-  }
-
-  private constructor(sections: Sections, indexes: HybridIndexes) {
+  /** The indexes must be empty. */
+  constructor(sections: Sections, indexes: HybridIndexes) {
     this.#indexes = indexes
-    this.#sources = new Map()
+    this.#sections = sections
     this.#marks = sections.marks ?? new Uint8Array(0)
     let first = 0
     for (const line of decoded(sections.sources)) {
@@ -76,48 +76,79 @@ export class SavedHybrid {
       this.#sources.set(source, { first, count, digest })
       first += count
     }
-    const section = (name: string) => (sections[name] ?? new Uint8Array(0)).buffer as ArrayBuffer
-    const words: SavedWords = {
-      words: decoded(sections.words),
-      stems: decoded(sections.stems),
-      lengths: new Uint32Array(section('lengths')),
-      stemListings: new Uint32Array(section('stemListings')),
-      values: new Uint32Array(section('postings')),
-      notes: new Uint8Array(section('notes')),
-    }
-    indexes.lexical.adopt(words, first)
-    indexes.vectors.adopt({
-      values: new Int8Array(section('vectors')),
-      scales: new Float32Array(section('scales')),
-      sketches: new Int32Array(section('sketches')),
-      keys: new Float64Array(section('keys')),
-    })
+    indexes.vectors.numbers.reserve(first)
   }
 
-  /** The marks of a source's listings if they are indexed now. Each source is claimed at most once. */
-  claim(source: string, listings: readonly Listing[]): Uint8Array | undefined {
+  /** Takes the listings of a source; returns their marks if they are those of the saved index. */
+  update(source: string, listings: readonly Listing[]): Uint8Array | undefined {
     const saved = this.#sources.get(source)
-    if (saved === undefined || saved.count !== listings.length) return undefined
-    const { lexical, vectors } = this.#indexes
-    if (new Set(listings).size < listings.length || listings.some((listing) => vectors.has(listing)))
+    const { numbers } = this.#indexes.vectors
+    if (saved === undefined || !this.#isSame(saved, listings)) {
+      this.#changed.push([source, listings])
       return undefined
-    if (digestOfListings(listings) !== saved.digest) return undefined
+    }
     this.#sources.delete(source)
-    lexical.claim(source, listings, saved.first)
-    vectors.claim(source, listings, saved.first)
+    numbers.claim(source, listings, saved.first)
     return this.#marks.subarray(saved.first, saved.first + saved.count)
   }
 
-  /** Drops what nobody claimed. */
-  settle(): void {
+  #isSame({ count, digest }: SavedSource, listings: readonly Listing[]): boolean {
+    if (count !== listings.length || new Set(listings).size < count) return false
+    const { numbers } = this.#indexes.vectors
+    if (listings.some((listing) => numbers.numberOf(listing) !== undefined)) return false
+    return digestOfListings(listings) === digest
+  }
+
+  /** Fills the indexes: with what was claimed, then with the sources that have changed since. */
+  restore(): void {
     const { lexical, vectors } = this.#indexes
-    const numbers = [...this.#sources.values()].flatMap(({ first, count }) =>
+    const gone = [...this.#sources.values()].flatMap(({ first, count }) =>
       Array.from({ length: count }, (_, at) => first + at),
     )
-    this.#sources.clear()
-    lexical.drop(numbers)
-    vectors.drop(numbers)
+    lexical.adopt(this.#words(), gone.length === 0 ? undefined : marked(gone, this.#marks.length))
+    vectors.adopt(this.#vectors(), gone)
+    vectors.numbers.free(gone)
+    for (const [source, listings] of this.#changed) {
+      const change = vectors.numbers.update(source, listings)
+      lexical.change(change)
+      vectors.change(change)
+    }
   }
+
+  #words(): SavedWords {
+    const { words, stems, lengths, stemListings, postings, notes } = this.#sections
+    return {
+      words: decoded(words),
+      stems: decoded(stems),
+      lengths: new Uint32Array(...placeOf(lengths, 4)),
+      stemListings: new Uint32Array(...placeOf(stemListings, 4)),
+      values: new Uint32Array(...placeOf(postings, 4)),
+      notes: notes ?? new Uint8Array(0),
+    }
+  }
+
+  /** Copies, which the index will change. */
+  #vectors(): SavedVectors & { readonly keys: Float64Array } {
+    const { vectors, scales, sketches, keys } = this.#sections
+    return {
+      values: new Int8Array(...placeOf(vectors, 1)).slice(),
+      scales: new Float32Array(...placeOf(scales, 4)).slice(),
+      sketches: new Int32Array(...placeOf(sketches, 4)),
+      keys: new Float64Array(...placeOf(keys, 8)).slice(),
+    }
+  }
+}
+
+function marked(numbers: readonly number[], count: number): Uint8Array {
+  const marks = new Uint8Array(count)
+  for (const number of numbers) marks[number] = 1
+  return marks
+}
+
+/** Where numbers of this size are, as the constructors of typed arrays take it. */
+function placeOf(bytes: Uint8Array | undefined, size: number): [ArrayBufferLike, number, number] {
+  const { buffer, byteOffset, byteLength } = bytes ?? new Uint8Array(0)
+  return [buffer, byteOffset, byteLength / size]
 }
 
 function encoded(lines: readonly string[]): Uint8Array {

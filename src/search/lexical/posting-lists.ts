@@ -100,26 +100,6 @@ export class PostingLists {
     this.peaks[id] = peak
   }
 
-  /** Removes the postings of all listings that are marked; returns these listings. */
-  removeAll(id: number, isGone: Uint8Array): number[] {
-    const start = this.starts[id] ?? 0
-    const end = start + (this.lengths[id] ?? 0)
-    const gone: number[] = []
-    let kept = start
-    for (let at = start; at < end; at++) {
-      const posting = this.values[at] as number
-      if (isGone[posting >>> LISTING_SHIFT] === 1) {
-        gone.push(posting >>> LISTING_SHIFT)
-        continue
-      }
-      this.values[kept] = posting
-      this.notes[kept++] = this.notes[at] as number
-    }
-    this.lengths[id] = kept - start
-    this.#live -= gone.length
-    return gone
-  }
-
   /** Releases an empty list. */
   release(id: number): void {
     this.#freeBlock(this.starts[id] ?? 0, this.#sizes[id] ?? 0)

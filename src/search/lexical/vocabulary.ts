@@ -115,32 +115,27 @@ export class Vocabulary {
     return saved
   }
 
-  /** Takes over the words of `pack`; it must be empty. */
-  adopt({ words, stems, lengths, stemListings, values, notes }: SavedWords): void {
+  /** Takes over the words of `pack`, without those of listings that are marked as gone, by number. It must be empty. */
+  adopt({ words, stems, lengths, stemListings, values, notes }: SavedWords, isGone?: Uint8Array): void {
     // Blocks are powers of two, half as large again on average.
     this.postings.reserve(values.length + (values.length >>> 1))
+    const goneByStem = new Map<string, Set<number>>()
     let at = 0
     for (const [place, word] of words.entries()) {
-      const id = this.#add(word, stems[place] ?? stem(word))
-      const end = at + (lengths[place] as number)
-      this.postings.fill(id, values.subarray(at, end), notes.subarray(at, end))
+      const start = at
+      at += lengths[place] as number
+      const stemmed = stems[place] ?? stem(word)
+      const all = { values: values.subarray(start, at), notes: notes.subarray(start, at) }
+      const kept = isGone === undefined ? all : withoutGone(all, isGone, stemmed, goneByStem)
+      if (kept.values.length === 0) continue
+      const id = this.#add(word, stemmed)
+      this.postings.fill(id, kept.values, kept.notes)
       this.#listings[this.stemOf(id)] = stemListings[place] as number
-      at = end
     }
-  }
-
-  /** Removes the postings of listings that are marked, by number. */
-  purge(isGone: Uint8Array): void {
-    const goneByStem = new Map<number, Set<number>>()
-    for (const [word, id] of [...this.#words]) {
-      const gone = this.postings.removeAll(id, isGone)
-      if (gone.length === 0) continue
-      const known = goneByStem.get(this.stemOf(id)) ?? new Set()
-      for (const number of gone) known.add(number)
-      goneByStem.set(this.stemOf(id), known)
-      if (this.postings.lengths[id] === 0) this.forget(word)
+    for (const [stemmed, gone] of goneByStem) {
+      const id = this.#stems.get(stemmed)
+      if (id !== undefined) this.#listings[id] = this.listingsWith(id) - gone.size
     }
-    for (const [stemId, gone] of goneByStem) this.#listings[stemId] = this.listingsWith(stemId) - gone.size
   }
 
   #findOrAddStem(text: string): number {
@@ -178,6 +173,27 @@ export interface SavedWords {
   readonly stemListings: Uint32Array
   readonly values: Uint32Array
   readonly notes: Uint8Array
+}
+
+interface Postings {
+  readonly values: Uint32Array
+  readonly notes: Uint8Array
+}
+
+/** The postings of listings that are not gone; the others are noted for the stem of their word. */
+function withoutGone(
+  postings: Postings,
+  isGone: Uint8Array,
+  stemmed: string,
+  goneByStem: Map<string, Set<number>>,
+): Postings {
+  const listingAt = (at: number) => (postings.values[at] as number) >>> LISTING_SHIFT
+  const isKept = (_: number, at: number) => isGone[listingAt(at)] !== 1
+  if (postings.values.every(isKept)) return postings
+  const gone = goneByStem.get(stemmed) ?? new Set()
+  goneByStem.set(stemmed, gone)
+  for (let at = 0; at < postings.values.length; at++) if (!isKept(0, at)) gone.add(listingAt(at))
+  return { values: postings.values.filter(isKept), notes: postings.notes.filter(isKept) }
 }
 
 /** Sorts postings and the bytes beside them by listing. Most are sorted already. */

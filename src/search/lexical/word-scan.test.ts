@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../../tool.ts'
 import { LexicalIndex } from '../lexical.ts'
+import { ListingNumbers } from '../listing-numbers.ts'
 import { acceptEvery } from '../searcher.ts'
 import { sampleListing } from '../searcher-contract.ts'
 
@@ -25,11 +26,16 @@ const anyWord = fc.nat(WORDS.length ** 2 - 1).map((at) => WORDS[Math.floor(Math.
 const anyText = fc.array(anyWord, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '))
 const anyCatalogue = fc.array(anyText, { minLength: 1, maxLength: 120 })
 
-function indexOf(texts: readonly string[]): { index: LexicalIndex; listings: Listing[] } {
-  const index = new LexicalIndex({ findsNumbers: true })
+function indexOf(texts: readonly string[]): {
+  index: LexicalIndex
+  listings: Listing[]
+  numbers: ListingNumbers
+} {
+  const numbers = new ListingNumbers()
+  const index = new LexicalIndex(numbers)
   const listings = texts.map((text, at) => sampleListing(`tool${at}`, text))
   index.update('some', listings)
-  return { index, listings }
+  return { index, listings, numbers }
 }
 
 describe('a scan by words', () => {
@@ -41,7 +47,7 @@ describe('a scan by words', () => {
         fc.integer({ min: 1, max: 12 }),
         fc.nat(3),
         (texts, asked, limit, every) => {
-          const { index, listings } = indexOf(texts)
+          const { index, listings, numbers } = indexOf(texts)
           const accepts =
             every === 0 ? acceptEvery : ({ name }: Listing) => Number(name.slice(4)) % (every + 1) > 0
           const words = asked.split(' ').map((text) => ({ text, weight: 1 }))
@@ -51,7 +57,7 @@ describe('a scan by words', () => {
           const fresh = index.scan(words, accepts)
           const rated = listings
             .filter((listing) => accepts(listing))
-            .map((listing) => ({ listing, ...fresh.rate(index.numberOf(listing) ?? -1) }))
+            .map((listing) => ({ listing, ...fresh.rate(numbers.numberOf(listing) ?? -1) }))
             .filter(({ score }) => score > 0)
           expect(scan.countAll()).toBe(rated.length)
           expect(fresh.countAll()).toBe(rated.length)
@@ -76,10 +82,10 @@ describe('a scan by words', () => {
   })
 
   it('rates a listing the same after another scan has used the board', () => {
-    const { index, listings } = indexOf(['sends mail', 'lists files', 'gets the weather'])
+    const { index, listings, numbers } = indexOf(['sends mail', 'lists files', 'gets the weather'])
     const scan = index.scan([{ text: 'mail', weight: 1 }], acceptEvery)
     scan.best(1)
-    const number = index.numberOf(listings[0] as Listing) ?? -1
+    const number = numbers.numberOf(listings[0] as Listing) ?? -1
     const before = scan.rate(number)
     index.scan([{ text: 'weather', weight: 1 }], acceptEvery).best(1)
     expect(scan.rate(number).score).toBeCloseTo(before.score, 4)

@@ -1,4 +1,5 @@
 import type { Listing } from '../../tool.ts'
+import { ListingNumbers, type NumberChange, type Numbered } from '../listing-numbers.ts'
 import type { CheckedEmbedder } from './embedder.ts'
 import { listingText } from './listing-text.ts'
 import { type SavedVector, type TextKey, textKey } from './saved-vectors.ts'
@@ -20,9 +21,7 @@ export interface ListingVectorsOptions {
   onEmbedded(): void
 }
 
-interface Waiting {
-  readonly number: number
-  readonly listing: Listing
+interface Waiting extends Numbered {
   readonly text: string
 }
 
@@ -32,15 +31,12 @@ interface Waiting {
  */
 export class ListingVectors {
   readonly #embedder: CheckedEmbedder
+  /** May be shared with another index: whoever changes them passes the change on. */
+  readonly numbers = new ListingNumbers()
   readonly #options: ListingVectorsOptions
   readonly #vectors: VectorIndex
-  readonly #listings: (Listing | undefined)[] = []
-  readonly #keys: TextKey[] = []
-  readonly #numbers = new Map<Listing, number>()
-  /** By number: how many sources have the listing. */
-  readonly #holders: number[] = []
-  readonly #freeNumbers: number[] = []
-  readonly #sources = new Map<string, ReadonlySet<Listing>>()
+  /** By number. */
+  #keys: Float64Array = new Float64Array(0)
   readonly #waiting: Waiting[] = []
   #running: Promise<void> | undefined
 
@@ -52,12 +48,13 @@ export class ListingVectors {
 
   /** Replaces all listings of one source; those already present (the same objects) cost nothing. */
   update(source: string, listings: readonly Listing[]): void {
-    const before = this.#sources.get(source) ?? NONE
-    const wanted = new Set(listings)
-    for (const listing of wanted) if (!before.has(listing)) this.#hold(listing)
-    for (const listing of before) if (!wanted.has(listing)) this.#release(listing)
-    if (wanted.size === 0) this.#sources.delete(source)
-    else this.#sources.set(source, wanted)
+    this.change(this.numbers.update(source, listings))
+  }
+
+  /** Follows a change of the numbers. */
+  change({ removed, added }: NumberChange): void {
+    for (const { number } of removed) this.#vectors.delete(number)
+    for (const numbered of added) this.#add(numbered)
     // The next caller retries and receives the failure.
     this.ready()?.catch(() => {})
   }
@@ -81,7 +78,7 @@ export class ListingVectors {
     return queries.map(({ vector }, at) => {
       const likenesses: Likeness[] = []
       for (const number of found[at] ?? []) {
-        const listing = this.#listings[number]
+        const listing = this.numbers.listings[number]
         if (listing !== undefined)
           likenesses.push({ listing, similarity: this.#vectors.similarity(vector, number) })
       }
@@ -90,7 +87,7 @@ export class ListingVectors {
   }
 
   similarity(vector: Float32Array, listing: Listing): number {
-    const number = this.#numbers.get(listing)
+    const number = this.numbers.numberOf(listing)
     return number === undefined ? 0 : this.#vectors.similarity(vector, number)
   }
 
@@ -102,91 +99,48 @@ export class ListingVectors {
   /** The vectors of these listings and the keys of their texts; undefined if some are still missing. */
   pack(listings: readonly Listing[]): (SavedVectors & { readonly keys: Float64Array }) | undefined {
     if (this.#waiting.length > 0 || this.#running !== undefined) return undefined
-    const numbers = listings.map((listing) => this.#numbers.get(listing) ?? -1)
+    const numbers = listings.map((listing) => this.numbers.numberOf(listing) ?? -1)
     if (numbers.includes(-1)) return undefined
     const keys = Float64Array.from(numbers, (number) => this.#keys[number] ?? 0)
     return { ...this.#vectors.pack(numbers), keys }
   }
 
-  /** Takes over the vectors of `pack`, of listings that are to be claimed. It must be empty. */
-  adopt(saved: SavedVectors & { readonly keys: Float64Array }): void {
+  /** Takes over the vectors of `pack`, but for these numbers. It must be empty. */
+  adopt(saved: SavedVectors & { readonly keys: Float64Array }, gone: readonly number[]): void {
     this.#vectors.adopt(saved)
-    this.#listings.length = saved.keys.length
-    for (const key of saved.keys) this.#keys.push(key)
-  }
-
-  /** Says which listings the adopted numbers from `first` on belong to. */
-  claim(source: string, listings: readonly Listing[], first: number): void {
-    for (const [at, listing] of listings.entries()) {
-      this.#listings[first + at] = listing
-      this.#numbers.set(listing, first + at)
-      this.#holders[first + at] = 1
-    }
-    this.#sources.set(source, new Set(listings))
-  }
-
-  /** Removes adopted vectors that nobody claimed: these numbers. */
-  drop(numbers: readonly number[]): void {
-    for (const number of numbers) {
-      this.#vectors.delete(number)
-      this.#freeNumbers.push(number)
-    }
-  }
-
-  has(listing: Listing): boolean {
-    return this.#numbers.has(listing)
+    this.#keys = saved.keys
+    for (const number of gone) this.#vectors.delete(number)
   }
 
   /** Adds these vectors to a collection. */
   save(into: Map<TextKey, SavedVector>): void {
-    for (const number of this.#numbers.values()) {
-      const vector = this.#vectors.get(number)
+    for (const [number, listing] of this.numbers.listings.entries()) {
+      const vector = listing && this.#vectors.get(number)
       const key = this.#keys[number]
       if (vector !== undefined && key !== undefined) into.set(key, vector)
     }
   }
 
   #isAccepted(number: number, accepts: (listing: Listing) => boolean): boolean {
-    const listing = this.#listings[number]
+    const listing = this.numbers.listings[number]
     return listing !== undefined && accepts(listing)
   }
 
-  #hold(listing: Listing): void {
-    const number = this.#numbers.get(listing)
-    if (number === undefined) this.#add(listing)
-    else this.#holders[number] = (this.#holders[number] ?? 0) + 1
-  }
-
-  #add(listing: Listing): void {
-    const number = this.#freeNumbers.pop() ?? this.#listings.length
+  #add({ number, listing }: Numbered): void {
     const text = listingText(listing)
     const key = textKey(text)
-    this.#listings[number] = listing
-    this.#numbers.set(listing, number)
-    this.#holders[number] = 1
+    if (number >= this.#keys.length) this.#keys = grown(this.#keys, number)
     this.#keys[number] = key
     const saved = this.#options.saved.get(key)
     if (saved === undefined) this.#waiting.push({ number, listing, text })
     else this.#vectors.restore(number, saved)
   }
 
-  #release(listing: Listing): void {
-    const number = this.#numbers.get(listing)
-    if (number === undefined) return
-    const holders = (this.#holders[number] ?? 1) - 1
-    this.#holders[number] = holders
-    if (holders > 0) return
-    this.#numbers.delete(listing)
-    this.#listings[number] = undefined
-    this.#vectors.delete(number)
-    this.#freeNumbers.push(number)
-  }
-
   /** Embeds waiting texts: immediately if the embedder is synchronous, otherwise batch by batch. */
   #work(): Promise<void> | undefined {
     if (this.#running !== undefined) return this.#running
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH_SIZE).filter((waiting) => this.#isHeld(waiting))
+      const batch = this.#waiting.splice(0, BATCH_SIZE).filter((waiting) => this.numbers.isHeld(waiting))
       if (batch.length === 0) continue
       const vectors = this.#embed(batch)
       if (!(vectors instanceof Promise)) {
@@ -222,15 +176,14 @@ export class ListingVectors {
   #place(batch: readonly Waiting[], vectors: readonly Float32Array[]): void {
     for (const [at, waiting] of batch.entries()) {
       const vector = vectors[at]
-      if (vector !== undefined && this.#isHeld(waiting)) this.#vectors.set(waiting.number, vector)
+      if (vector !== undefined && this.numbers.isHeld(waiting)) this.#vectors.set(waiting.number, vector)
     }
     this.#options.onEmbedded()
   }
-
-  /** Whether a number still belongs to the listing that it was assigned to. */
-  #isHeld({ number, listing }: Waiting): boolean {
-    return this.#listings[number] === listing
-  }
 }
 
-const NONE: ReadonlySet<Listing> = new Set()
+function grown(keys: Float64Array, number: number): Float64Array {
+  const larger = new Float64Array(number + (number >>> 2) + 64)
+  larger.set(keys)
+  return larger
+}

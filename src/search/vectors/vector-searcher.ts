@@ -1,4 +1,4 @@
-import { indexRecipe, indexStateOf } from '../saved-index.ts'
+import { indexRecipe, readSections, type Sections } from '../saved-index.ts'
 import type { Searcher, SearchIndex } from '../searcher.ts'
 import type { CheckedEmbedder } from './embedder.ts'
 import { ListingVectors } from './listing-vectors.ts'
@@ -36,7 +36,7 @@ export interface VectorSearcher extends Searcher {
 /** An index that can be saved as a whole. */
 export interface SavableIndex extends SearchIndex {
   pack(): Uint8Array | undefined
-  adopt(bytes: Uint8Array): void
+  adopt(sections: Sections): void
 }
 
 function isSavable(index: SearchIndex | undefined): index is SavableIndex {
@@ -61,7 +61,7 @@ export function vectorSearcher(
   // Weak references, so that an export does not keep closed indexes alive.
   let opened: WeakRef<ListingVectors>[] = []
   let first: WeakRef<SearchIndex> | undefined
-  let savedIndex: Uint8Array | undefined
+  let savedIndex: Sections | undefined
   return {
     name,
     embedderName: embedder.name,
@@ -84,9 +84,9 @@ export function vectorSearcher(
       return isSavable(index) ? index.pack() : undefined
     },
     importIndex(bytes) {
-      const state = indexStateOf(bytes, indexRecipe(embedder.name, embedder.dimensions))
-      if (state === 'ready') savedIndex = bytes
-      return state
+      const read = readSections(bytes, indexRecipe(embedder.name, embedder.dimensions))
+      if (read.state === 'ready') savedIndex = read.sections
+      return read.state
     },
     exportVectors() {
       const held = new Map<TextKey, SavedVector>()

@@ -1,0 +1,50 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Listing } from '../tool.ts'
+import { ListingNumbers } from './listing-numbers.ts'
+import { sampleListing } from './searcher-contract.ts'
+
+const LISTINGS = Array.from({ length: 8 }, (_, at) => sampleListing(`tool${at}`, 'does something'))
+
+describe('the numbers of listings', () => {
+  it('are those of the listings that some source has, whatever comes and goes', () => {
+    const update = fc.record({
+      source: fc.constantFrom('a', 'b', 'c'),
+      listings: fc.array(fc.constantFrom(...LISTINGS), { maxLength: 6 }),
+    })
+    fc.assert(
+      fc.property(fc.array(update, { maxLength: 30 }), (updates) => {
+        const numbers = new ListingNumbers()
+        const held = new Map<string, readonly Listing[]>()
+        const followed = new Map<number, Listing>()
+        for (const { source, listings } of updates) {
+          held.set(source, listings)
+          const { removed, added } = numbers.update(source, listings)
+          for (const { number, listing } of removed) {
+            expect(followed.get(number)).toBe(listing)
+            followed.delete(number)
+          }
+          for (const { number, listing } of added) {
+            expect(followed.has(number)).toBe(false)
+            followed.set(number, listing)
+          }
+          const wanted = new Set([...held.values()].flat())
+          expect(new Set(followed.values())).toEqual(wanted)
+          expect(numbers.size).toBe(wanted.size)
+          expect(followed.size).toBe(wanted.size)
+          for (const [number, listing] of followed) expect(numbers.numberOf(listing)).toBe(number)
+          // Numbers are given again, so they do not grow.
+          expect(numbers.listings.length).toBeLessThanOrEqual(LISTINGS.length)
+        }
+      }),
+    )
+  })
+
+  it('keep the order of a source, without doubles', () => {
+    const numbers = new ListingNumbers()
+    const [a, b, c] = LISTINGS as [Listing, Listing, Listing]
+    numbers.update('one', [a, b])
+    numbers.update('one', [c, a, c])
+    expect([...numbers.sources]).toEqual([['one', [c, a]]])
+  })
+})

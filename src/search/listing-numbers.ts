@@ -1,0 +1,103 @@
+import type { Listing } from '../tool.ts'
+
+/** A listing and the number that it has or had. */
+export interface Numbered {
+  readonly number: number
+  readonly listing: Listing
+}
+
+/** Which listings left and which came. A number may be in both: the removals come first. */
+export interface NumberChange {
+  readonly removed: readonly Numbered[]
+  readonly added: readonly Numbered[]
+}
+
+/**
+ * Gives the listings of an index numbers, under which their words and vectors are kept. The numbers of listings that left
+ * are given again. A listing that several sources have has one number.
+ */
+export class ListingNumbers {
+  readonly #listings: (Listing | undefined)[] = []
+  readonly #numbers = new Map<Listing, number>()
+  readonly #sources = new Map<string, readonly Listing[]>()
+  readonly #free: number[] = []
+  /** How many sources have a listing beside the first; most have none. */
+  readonly #others = new Map<Listing, number>()
+
+  /** By number. */
+  get listings(): readonly (Listing | undefined)[] {
+    return this.#listings
+  }
+
+  /** How many listings there are. */
+  get size(): number {
+    return this.#numbers.size
+  }
+
+  /** The listings of each source, in their order. */
+  get sources(): ReadonlyMap<string, readonly Listing[]> {
+    return this.#sources
+  }
+
+  numberOf(listing: Listing): number | undefined {
+    return this.#numbers.get(listing)
+  }
+
+  /** Whether a number belongs to this listing. */
+  isHeld({ number, listing }: Numbered): boolean {
+    return this.#listings[number] === listing
+  }
+
+  /** Replaces all listings of one source. */
+  update(source: string, listings: readonly Listing[]): NumberChange {
+    const before = new Set(this.#sources.get(source))
+    const wanted = new Set(listings)
+    const removed = [...before].flatMap((listing) => (wanted.has(listing) ? [] : this.#release(listing)))
+    const added = [...wanted].flatMap((listing) => (before.has(listing) ? [] : this.#hold(listing)))
+    if (wanted.size === 0) this.#sources.delete(source)
+    else this.#sources.set(source, wanted.size === listings.length ? listings : [...wanted])
+    return { removed, added }
+  }
+
+  /** Keeps the numbers below `count`, before the first update, for listings that are to be claimed. */
+  reserve(count: number): void {
+    this.#listings.length = count
+  }
+
+  /** Gives the listings of a source the reserved numbers from `first` on. */
+  claim(source: string, listings: readonly Listing[], first: number): void {
+    for (const [at, listing] of listings.entries()) {
+      this.#listings[first + at] = listing
+      this.#numbers.set(listing, first + at)
+    }
+    this.#sources.set(source, listings)
+  }
+
+  /** Gives up reserved numbers that nobody claimed. */
+  free(numbers: readonly number[]): void {
+    for (const number of numbers) this.#free.push(number)
+  }
+
+  #hold(listing: Listing): Numbered[] {
+    if (this.#numbers.has(listing)) {
+      this.#others.set(listing, (this.#others.get(listing) ?? 0) + 1)
+      return []
+    }
+    const number = this.#free.pop() ?? this.#listings.length
+    this.#listings[number] = listing
+    this.#numbers.set(listing, number)
+    return [{ number, listing }]
+  }
+
+  #release(listing: Listing): Numbered[] {
+    const others = this.#others.get(listing) ?? 0
+    if (others > 1) this.#others.set(listing, others - 1)
+    else if (others === 1) this.#others.delete(listing)
+    const number = this.#numbers.get(listing)
+    if (others > 0 || number === undefined) return []
+    this.#numbers.delete(listing)
+    this.#listings[number] = undefined
+    this.#free.push(number)
+    return [{ number, listing }]
+  }
+}
