@@ -40,24 +40,32 @@ export class CandidateFinder {
     const partViews = request.parts.map(({ text, words }, at) =>
       this.#viewPart(text, words, vectors.parts[at], near.parts[at] ?? [], accepts),
     )
-    // Last, since scores are read from the board of the newest scan.
+    const others = new Set([
+      ...near.whole,
+      ...near.plain,
+      ...partViews.flatMap(({ candidates }) => candidates),
+    ])
+    const numbered = Array.from(others, (listing) => [listing, this.#numberOf(listing)] as const)
     const scan = this.#lexical.scan(request.words, accepts)
-    const byWords = scan.best(Math.max(limit, BY_WORDS))
-    const numbers = new Map<Listing, number>()
-    for (const { listing, number } of byWords) numbers.set(listing, number)
-    const add = (listing: Listing) => {
-      if (!numbers.has(listing)) numbers.set(listing, this.#vectors.numbers.numberOf(listing) ?? -1)
-    }
-    for (const listing of near.whole) add(listing)
-    for (const listing of near.plain) add(listing)
-    for (const { candidates } of partViews) for (const listing of candidates) add(listing)
+    const byWords = scan.best(
+      Math.max(limit, BY_WORDS),
+      numbered.map(([, number]) => number),
+    )
+    const numbers = new Map([
+      ...byWords.map(({ listing, number }) => [listing, number] as const),
+      ...numbered,
+    ])
     const found = { request, vectors, numbers, byWords, scan, parts: partViews }
     return { candidates: describeCandidates(found, this.#vectors), scan }
   }
 
   /** A listing that no ranking put forward. */
   remembered(listing: Listing): Candidate {
-    return rememberedCandidate(listing, this.#vectors.numbers.numberOf(listing) ?? -1)
+    return rememberedCandidate(listing, this.#numberOf(listing))
+  }
+
+  #numberOf(listing: Listing): number {
+    return this.#vectors.numbers.numberOf(listing) ?? -1
   }
 
   #viewPart(

@@ -53,8 +53,12 @@ describe('a scan by words', () => {
           const words = asked.split(' ').map((text) => ({ text, weight: 1 }))
           const scan = index.scan(words, accepts)
           const best = scan.best(limit)
-          // A scan of its own, whose board was never used.
+          // Watched listings are rated in full.
           const fresh = index.scan(words, accepts)
+          fresh.best(
+            1,
+            listings.map((listing) => numbers.numberOf(listing) ?? -1),
+          )
           const rated = listings
             .filter((listing) => accepts(listing))
             .map((listing) => ({ listing, ...fresh.rate(numbers.numberOf(listing) ?? -1) }))
@@ -81,14 +85,15 @@ describe('a scan by words', () => {
     expect(best.map(({ listing }) => listing.name)).toEqual(['tool0', 'tool1', 'tool10'])
   })
 
-  it('rates a listing the same after another scan has used the board', () => {
-    const { index, listings, numbers } = indexOf(['sends mail', 'lists files', 'gets the weather'])
+  it('rates what it is asked to watch, in whichever window, and nothing else', () => {
+    const { index, listings, numbers } = indexOf(
+      Array.from({ length: 20_000 }, (_, at) => (at % 3 === 0 ? 'sends mail' : 'lists files')),
+    )
+    const watched = [0, 1, 8_190, 8_193, 19_998].map((at) => numbers.numberOf(listings[at] as Listing) ?? -1)
     const scan = index.scan([{ text: 'mail', weight: 1 }], acceptEvery)
-    scan.best(1)
-    const number = numbers.numberOf(listings[0] as Listing) ?? -1
-    const before = scan.rate(number)
-    index.scan([{ text: 'weather', weight: 1 }], acceptEvery).best(1)
-    expect(scan.rate(number).score).toBeCloseTo(before.score, 4)
-    expect(scan.rate(number).score).toBeGreaterThan(0)
+    const best = scan.best(2, [...watched, -1, 8_190])
+    expect(best).toHaveLength(2)
+    expect(watched.map((number) => scan.rate(number).score > 0)).toEqual([true, false, true, true, true])
+    expect(scan.countAll()).toBe(6_667)
   })
 })

@@ -3,7 +3,7 @@ import { acceptEvery, type RankOptions } from '../searcher.ts'
 import { compareNames } from '../top-matches.ts'
 import { FIELDS } from './listing-terms.ts'
 import { LISTING_SHIFT, type PostingLists } from './posting-lists.ts'
-import { type BoardQuery, gainOf, type Scoreboard, scoreOf } from './scoreboard.ts'
+import { type Scoreboard, scoreOf, type Tally } from './scoreboard.ts'
 import type { QueryTerm, WeightedWord } from './vocabulary.ts'
 
 /** What words say about one listing. */
@@ -34,8 +34,8 @@ interface ScanParts {
 export class WordScan {
   readonly #scanned: ScanParts
   readonly #wholeCover: number
-  /** What the board was last asked. */
-  #query: BoardQuery | undefined
+  /** By number, of those that were asked for. */
+  readonly #rates = new Map<number, WordRate>()
   /** How many listings contain a word of the query, accepted or not; known once the best are. */
   #total: number | undefined
 
@@ -69,48 +69,35 @@ export class WordScan {
     return count
   }
 
-  /** The listings with the highest scores, best first; ties by trust, then by name. */
-  best(limit: number): WordMatch[] {
+  /**
+   * The listings with the highest scores, best first; ties by trust, then by name. `watched` are numbers of listings to rate
+   * beside them.
+   */
+  best(limit: number, watched: readonly number[] = []): WordMatch[] {
     const { board, terms, postings, listings, accepts } = this.#scanned
     const isAccepted =
       accepts === acceptEvery ? () => true : (number: number): boolean => this.#isAccepted(number)
-    this.#query = { terms, postings, limit, end: listings.length, isAccepted }
-    const leaders = board.leaders(this.#query)
+    const leaders = board.leaders({ terms, postings, limit, watched, end: listings.length, isAccepted })
     this.#total = leaders.total
+    for (const tally of leaders.watched) this.#rates.set(tally.listing, this.#rateOf(tally))
     const best: WordMatch[] = []
-    for (const number of leaders.listings) {
-      const listing = listings[number]
-      if (listing === undefined) continue
-      const rate = this.rate(number)
-      const last = best[limit - 1]
-      if ((last === undefined || rate.score >= last.score) && isAccepted(number))
-        insert(best, { listing, number, ...rate }, limit)
+    for (const tally of leaders.best) {
+      const listing = listings[tally.listing]
+      const rate = this.#rateOf(tally)
+      this.#rates.set(tally.listing, rate)
+      if (listing !== undefined) insert(best, { listing, number: tally.listing, ...rate }, limit)
     }
     return best
   }
 
-  /** The score of a listing, and the share of the query that it covers; 0 if it contains no word of the query. */
+  /** How well one of the best or of the watched listings fits; 0 if it contains no word of the query. */
   rate(number: number): WordRate {
-    const { gain, cover } = this.#read(number)
-    const coverage = cover / this.#wholeCover
-    return cover === 0 ? NOTHING : { score: scoreOf(gain, coverage), coverage }
+    return this.#rates.get(number) ?? NOTHING
   }
 
-  /** From the board while it is there, otherwise from the postings. */
-  #read(number: number): { readonly gain: number; readonly cover: number } {
-    const { board, terms, postings } = this.#scanned
-    const known = this.#query && board.read(this.#query, number)
-    if (known !== undefined) return known
-    let gain = 0
-    let cover = 0
-    if (this.#query && board.isUnseen(this.#query, number)) return { gain, cover }
-    for (const term of terms) {
-      const gained = gainOf(term, number, postings)
-      if (gained === 0) continue
-      gain += gained
-      cover += term.cover
-    }
-    return { gain, cover }
+  #rateOf({ gain, cover }: Tally): WordRate {
+    const coverage = cover / this.#wholeCover
+    return { score: scoreOf(gain, coverage), coverage }
   }
 
   /** For each match, the words it contains and in which fields. */
