@@ -62,7 +62,7 @@ export class Scoreboard {
   /** The listings on the board, by their place in the window; the first `#count` entries. */
   readonly #held = new Uint16Array(WINDOW)
   #count = 0
-  /** A bit per listing of the window that contains a term. */
+  /** A bit per listing of the window that contains a term or is watched. */
   readonly #seen = new Uint32Array(WINDOW / 32)
 
   leaders({ terms, postings, limit, watched, end, isAccepted }: BoardQuery): Leaders {
@@ -77,9 +77,8 @@ export class Scoreboard {
       const least = highest.least * ALMOST
       const watchedHere = this.#watch(waiting, start)
       for (const [at, one] of reading.entries()) {
-        const turn = at + 1
-        if (bounds.highestScore(at) < least) total += this.#addToHeld(one, postings, start, turn)
-        else total += this.#add(one, postings, start, turn)
+        if (bounds.highestScore(at) < least) total += this.#addToHeld(one, postings, start, at + 1)
+        else this.#add(one, postings, start, at + 1)
       }
       for (let at = 0; at < this.#count; at++) {
         const cell = CELL * (this.#held[at] as number)
@@ -87,6 +86,7 @@ export class Scoreboard {
         const cover = this.#cells[cell + COVER] as number
         this.#cells[cell + TURN] = 0
         if (gain === 0) continue
+        total++
         const tally = { listing: start + (this.#held[at] as number), gain, cover }
         if (at < watchedHere) found.push(tally)
         const score = bounds.score(gain, cover)
@@ -107,23 +107,22 @@ export class Scoreboard {
       const cell = CELL * place
       if (place < 0 || this.#cells[cell + TURN] !== 0) continue
       this.#held[this.#count++] = place
+      this.#seen[place >>> 5] = (this.#seen[place >>> 5] as number) | (1 << (place & 31))
       this.#cells[cell + GAIN] = 0
       this.#cells[cell + COVER] = 0
-      // Below the first turn, and not 0.
       this.#cells[cell + TURN] = WATCHED
     }
     return this.#count
   }
 
-  /** Adds the gains of all listings in the window that contain a term. Returns how many contained none before. */
-  #add({ term, cursors }: Reading, { values }: PostingLists, start: number, turn: number): number {
+  /** Adds the gains of all listings in the window that contain a term. */
+  #add({ term, cursors }: Reading, { values }: PostingLists, start: number, turn: number): void {
     const { weight, cover } = term
     const cells = this.#cells
     const held = this.#held
     const seen = this.#seen
     const until = (start + WINDOW) * (IMPACT_MASK + 1)
     let count = this.#count
-    let added = 0
     for (const cursor of cursors) {
       const { end, extra } = cursor
       let at = cursor.at
@@ -134,23 +133,16 @@ export class Scoreboard {
         const cell = CELL * place
         const last = cells[cell + TURN] as number
         const saturation = SATURATION[posting & IMPACT_MASK] as number
-        if (last === turn) {
-          addForm(cells, cell, weight, extra, saturation)
-          continue
-        }
-        const bits = seen[place >>> 5] as number
-        const bit = 1 << (place & 31)
-        if ((bits & bit) === 0) {
-          seen[place >>> 5] = bits | bit
-          added++
-        }
-        const gain = (weight + extra) * saturation
         if (last === 0) {
           held[count++] = place
-          cells[cell + GAIN] = gain
+          seen[place >>> 5] = (seen[place >>> 5] as number) | (1 << (place & 31))
+          cells[cell + GAIN] = (weight + extra) * saturation
           cells[cell + COVER] = cover
+        } else if (last === turn) {
+          addForm(cells, cell, weight, extra, saturation)
+          continue
         } else {
-          cells[cell + GAIN] = (cells[cell + GAIN] as number) + gain
+          cells[cell + GAIN] = (cells[cell + GAIN] as number) + (weight + extra) * saturation
           cells[cell + COVER] = (cells[cell + COVER] as number) + cover
         }
         cells[cell + TURN] = turn
@@ -159,16 +151,15 @@ export class Scoreboard {
       cursor.at = at
     }
     this.#count = count
-    return added
   }
 
-  /** The same for those of the listings that are on the board. */
+  /** Adds the gains of the listings on the board that contain a term. Returns how many others contain it, and none before. */
   #addToHeld({ term, cursors }: Reading, { values }: PostingLists, start: number, turn: number): number {
     const { weight, cover } = term
     const cells = this.#cells
     const seen = this.#seen
     const until = (start + WINDOW) * (IMPACT_MASK + 1)
-    let added = 0
+    let others = 0
     for (const cursor of cursors) {
       const { end, extra } = cursor
       let at = cursor.at
@@ -180,7 +171,8 @@ export class Scoreboard {
         const bit = 1 << (place & 31)
         if ((bits & bit) === 0) {
           seen[place >>> 5] = bits | bit
-          added++
+          others++
+          continue
         }
         const cell = CELL * place
         const last = cells[cell + TURN] as number
@@ -197,7 +189,7 @@ export class Scoreboard {
       }
       cursor.at = at
     }
-    return added
+    return others
   }
 }
 
