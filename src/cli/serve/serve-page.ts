@@ -7,11 +7,12 @@ import { clientPlace } from '../client-place.ts'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { findOptionsOf } from '../with-registry.ts'
+import { stdioDoor } from './client-snippets.ts'
 
 /** The page beside a gateway: it shows what the gateway serves, and asks for the same token. */
 export function servePage(
   terminal: Terminal,
-  flags: ServerFlags,
+  flags: ServerFlags & { readonly profile?: string },
   {
     opened,
     gateway,
@@ -19,7 +20,6 @@ export function servePage(
     store,
   }: { opened: OpenedRegistry; gateway: Gateway; signIns: SignIns; store: Store | undefined },
 ): Inspector {
-  const { command, args } = terminal.program
   const config = opened.config.files.at(-1)
   return createInspector({
     registry: opened.registry,
@@ -31,12 +31,7 @@ export function servePage(
     signIns,
     ...(config === undefined
       ? {}
-      : {
-          connect: {
-            ...clientPlace(terminal),
-            door: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', config] },
-          },
-        }),
+      : { connect: { ...clientPlace(terminal), door: stdioDoor(terminal, config, flags.profile) } }),
   })
 }
 
