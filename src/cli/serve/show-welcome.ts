@@ -72,8 +72,8 @@ export async function showWelcome(
     terminal.say(
       pc.dim(
         isHidden
-          ? `It opens the profile ${profile} alone. The page needs one without a profile, such as a [gateway.token.NAME] of the config.`
-          : `It opens the profile ${profile} alone. The address of the page has another, which opens everything.`,
+          ? `The token opens the profile ${profile} alone. The page needs one without a profile, such as a [gateway.token.NAME] of the config.`
+          : `The token opens the profile ${profile} alone. The address of the page has another, which opens everything.`,
       ),
     )
   if (snippets.length > 0)
