@@ -1,16 +1,5 @@
 import { stringify } from 'smol-toml'
 import { CLIENT_FORMATS, type ClientPlace, findClient, type GatewayDoor } from 'toolcrib/clients'
-import type { Terminal } from '../terminal.ts'
-
-/** The door for clients that start their servers: a process that joins the gateway of this config. */
-export function stdioDoor(
-  { program: { command, args } }: Pick<Terminal, 'program'>,
-  config: string,
-  profile: string | undefined,
-): GatewayDoor {
-  const narrowed = profile === undefined ? [] : ['--profile', profile]
-  return { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', config, ...narrowed] }
-}
 
 /** What to put into the config of some clients. */
 export interface ClientSnippet {

@@ -3,11 +3,10 @@ import { createInspector, type Inspector, type SignIns } from 'toolcrib/inspecto
 import type { OpenedRegistry } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 import type { AccessToken } from '../access-token.ts'
-import { clientPlace } from '../client-place.ts'
+import { clientPlace, stdioDoor } from '../client-place.ts'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { findOptionsOf } from '../with-registry.ts'
-import { stdioDoor } from './client-snippets.ts'
 
 /** The page beside a gateway: it shows what the gateway serves, and asks for the same token. */
 export function servePage(
