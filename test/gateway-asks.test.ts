@@ -83,6 +83,27 @@ describe.each(['modern', 'legacy'] as const)('a %s client that is asked somethin
     }
   })
 
+  it('is told to call again where a server asks for the first time, and it is not known whom', async () => {
+    const { gateway } = await openGateway({ everything: EVERYTHING })
+    const [ada, bob] = await Promise.all(
+      ['ada', 'bob'].map(async (person) => {
+        const client = await connectClient(gateway, { era, capabilities: CAPABILITIES })
+        answerAs(client, person)
+        return client
+      }),
+    )
+    const slow = ada?.callTool({
+      name: 'everything__trigger-long-running-operation',
+      arguments: { duration: 1, steps: 1 },
+    })
+    const sample = { name: 'everything__trigger-sampling-request', arguments: { prompt: 'hi', maxTokens: 9 } }
+    await vi.waitUntil(() => gateway.status().callsUnderWay === 1)
+    const outcome = await bob?.callTool(sample).catch((error: Error) => error.message)
+    expect(JSON.stringify(outcome)).toContain('call the tool again')
+    expect(JSON.stringify(await bob?.callTool(sample))).toContain('bob says hello')
+    await slow
+  })
+
   it('gets the error of the protocol when it cannot be asked', async () => {
     const { gateway } = await openGateway({ everything: EVERYTHING }, { askingServers: ['everything'] })
     const client = await connectClient(gateway, { era })

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -227,6 +229,30 @@ describe('the gateway at a socket', () => {
     expect(invalid.statusCode).toBe(400)
     const deep = await send(`${'['.repeat(4_000)}${']'.repeat(4_000)}`)
     expect(deep.statusCode).toBe(400)
+  })
+
+  it('tells a client that is still sending why it is refused', async () => {
+    // A process of its own: in this one, the client would read before the connection is closed.
+    const flood = `
+      const head = process.argv[1].replaceAll('|', '\\r\\n')
+      const statusOf = () => new Promise((resolve) => {
+        let seen = ''
+        const socket = require('node:net').connect(${port}, '127.0.0.1')
+        socket.on('data', (data) => { seen += data }).on('error', () => {}).on('close', () => resolve(seen.slice(9, 12)))
+        socket.write(head + 'x'.repeat(20_000_000))
+      })
+      Promise.all(Array.from({ length: 5 }, statusOf)).then((all) => console.log(all.join()))`
+    const statusesFor = async (head: string) => {
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        '-e',
+        flood,
+        head.replaceAll('\r\n', '|'),
+      ])
+      return stdout.trim()
+    }
+    const head = headOf('Content-Length: 20000000\r\n')
+    expect(await statusesFor(head)).toBe('413,413,413,413,413')
+    expect(await statusesFor(head.replace(TOKEN, 'wrong'))).toBe('401,401,401,401,401')
   })
 
   it('survives arguments that are nested deep or named like parts of the language', async () => {

@@ -128,6 +128,17 @@ describe('the [gateway] table of the config', () => {
     })
   })
 
+  it('opens the page that it prints, also where its own token is bound to a profile', async () => {
+    configure('')
+    const { url, token, page } = await serveWith(['--profile', 'work'])
+    const asked = (path: string, bearer: string) =>
+      fetch(new URL(path, url), { headers: { authorization: `Bearer ${bearer}` } })
+    const opensPage = new URL(page).hash.slice('#token='.length)
+    expect((await asked('/api/tools', opensPage)).status).toBe(200)
+    expect((await asked('/api/tools', token)).status).toBe(403)
+    expect((await asked('/mcp/home', token)).status).toBe(404)
+  })
+
   it('gives other clients tokens and limits of their own', async () => {
     configure(`calls_per_minute = 1
       [gateway.token.laptop]

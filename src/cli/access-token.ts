@@ -41,7 +41,7 @@ export async function chooseToken(
   if (token !== undefined) return { token: checked(token, '--token'), isNew: false }
   if (tokenFile !== undefined) return fromFile(resolve(cwd, tokenFile))
   const own = userTokenFile(env)
-  return own !== undefined && existsSync(own) ? fromFile(own) : { token: randomToken(), isNew: true }
+  return own !== undefined && existsSync(own) ? fromFile(own) : newToken()
 }
 
 /** The token that clients of this user have in their configs; made now if there is none. */
@@ -54,6 +54,11 @@ export function userToken(env: Environment): Promise<AccessToken> {
 function userTokenFile(env: Environment): string | undefined {
   const folder = configDirectory(env)
   return folder === undefined ? undefined : join(folder, 'token')
+}
+
+/** A token that is lost with this process. */
+export function newToken(): AccessToken {
+  return { token: randomToken(), isNew: true }
 }
 
 /** Whether only this machine can reach the address. */

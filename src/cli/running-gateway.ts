@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -81,7 +82,7 @@ export class RunningGateway {
       (response) => response.resume() !== undefined,
       () => false,
     )
-    return isAnswering || (this.report.pid !== process.pid && isRunning(this.report.pid))
+    return isAnswering || (this.report.pid !== process.pid && (await isRunning(this.report.pid)))
   }
 
   /** Its log, as lines of JSON; with `follow`, the stream stays open. */
@@ -132,12 +133,15 @@ const REPORT_MS = 1_000
 /** A gateway that hangs must not hold up the start of another. */
 const FIND_MS = 5_000
 
-function isRunning(pid: number): boolean {
+async function isRunning(pid: number): Promise<boolean> {
   try {
-    return process.kill(pid, 0)
+    process.kill(pid, 0)
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
+  // A process that has ended stays in the table until its parent looks, which the first process of a container may never do.
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return !/^State:\s+[ZX]/m.test(status)
 }
 
 async function send(

@@ -117,7 +117,7 @@ export interface GatewayLimits {
   readonly maxParked?: number | undefined
   /** How long a call waits for an answer of its client; 10 minutes. */
   readonly askTimeoutMs?: number | undefined
-  /** How long the first `tools/list` waits for servers that nothing is known of; 3,000. */
+  /** How long a list waits for a server that starts or answers slowly, before it shows what is known; 3,000. */
   readonly listWaitMs?: number | undefined
   /** How long `close()` waits for calls that are under way; 10,000. */
   readonly drainMs?: number | undefined

@@ -91,7 +91,8 @@ export class GatewayServices {
     this.traffic = new Traffic(servers, asking, this.connections, new ServerLoad(this.limits))
     this.load = new ClientLoad(this.limits, this.now)
     const upstream = new Upstream(servers, this.traffic)
-    const lists = new ServerLists(servers, this.traffic, (warning) => this.warn(warning))
+    this.audience = new Audience(registry, this.schedule)
+    const lists = new ServerLists(servers, this.traffic, (warning) => this.warn(warning), this)
     this.offers = new Offers(lists, upstream, options.names ?? 'prefixed')
     const unlisted = new UnlistedServers(servers, this.limits)
     this.tools = new ToolList(registry, servers, { unlisted, metrics: this.metrics })
@@ -105,7 +106,6 @@ export class GatewayServices {
       tasks,
       this.load,
     )
-    this.audience = new Audience(registry, this.schedule)
     this.subscriptions = new Subscriptions(servers)
     this.logLevels = new LogLevels(servers)
     this.modernCalls = new ModernCalls(

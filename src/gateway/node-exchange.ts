@@ -15,6 +15,9 @@ import {
 const UNREAD_MS = 60_000
 /** What is left of a body up to this length is read and dropped, so that its connection can be used again. */
 const MAX_SKIPPED_BYTES = 64 * 1024
+/** What is dropped of a longer body before its connection is closed, and for how long. */
+const MAX_DROPPED_BYTES = 64 * 1024 * 1024
+const DROPPING_MS = 1_000
 
 /** An exchange of `node:http`. The body is parsed from its bytes and the response written as bytes. */
 export class NodeExchange implements Exchange {
@@ -90,10 +93,12 @@ export class NodeExchange implements Exchange {
   respond(status: number, headers: HttpHeaders, body = ''): void {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
-    // What is left of a long body is not read: the connection ends with the response.
-    if (this.#isSendingMore()) response.setHeader('connection', 'close')
+    const isSendingMore = this.#isSendingMore()
+    // What is left of a long body is not kept: the connection ends with the response.
+    if (isSendingMore) response.setHeader('connection', 'close')
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
-    response.end(body)
+    if (isSendingMore) this.#endAfterRest(body)
+    else response.end(body)
     if (response.writableLength === 0) return
     const stop = this.#schedule(UNREAD_MS, () => void response.destroy())
     response.once('close', stop)
@@ -142,7 +147,26 @@ export class NodeExchange implements Exchange {
     )
   }
 
-  // What is left of such a body is not read: the connection ends with the response.
+  /**
+   * Drops what still arrives for a moment: the system resets a connection that is closed with something unread, and the client
+   * would not see the response.
+   */
+  #endAfterRest(body: string): void {
+    const [request, response] = [this.#request, this.#response]
+    let dropped = 0
+    const end = () => response.end()
+    const stop = this.#schedule(DROPPING_MS, end)
+    response.once('close', stop)
+    response.write(body)
+    request.on('error', () => {}).once('end', end)
+    request.on('data', (chunk: Buffer) => {
+      dropped += chunk.length
+      if (dropped > MAX_DROPPED_BYTES) end()
+    })
+    request.resume()
+  }
+
+  // What is left of such a body is not kept: the connection ends with the response.
   #tooLarge(): Body {
     this.#response.setHeader('connection', 'close')
     return { kind: 'too-large' }

@@ -1,5 +1,7 @@
-import type { ConnectedServers } from 'toolcrib/mcp'
+import type { ConnectedServers, Schedule } from 'toolcrib/mcp'
+import type { Audience } from './audience.ts'
 import type { ClientLine } from './client-line.ts'
+import type { Limits } from './gateway-options.ts'
 import { isJson, type Json } from './json-rpc.ts'
 import type { ProfileView } from './profile-view.ts'
 import type { Traffic } from './traffic.ts'
@@ -23,27 +25,52 @@ const KINDS = {
   resourceTemplates: { method: 'resources/templates/list', capability: 'resources', key: 'uriTemplate' },
 } as const
 
+const CHANGED: Readonly<Record<ListKind, string>> = {
+  prompts: 'notifications/prompts/list_changed',
+  resources: 'notifications/resources/list_changed',
+  resourceTemplates: 'notifications/resources/list_changed',
+}
+
 const MAX_PAGES = 100
 const MAX_ITEMS = 10_000
-/** A server that takes longer is left out of the list; it delays no other. */
+/** How long a server that runs may take for one page. */
 const TIMEOUT_MS = 10_000
 
 /** Who looks at a list: what it may see, and the way to it, where its own connections may list something else. */
 export interface ListReader {
-  readonly view: ProfileView
+  readonly view: Pick<ProfileView, 'permitsServer' | 'profile'>
   readonly line?: ClientLine | undefined
 }
 
 type Lists = Readonly<Record<ListKind, Map<string, readonly Listed[]>>>
 
+/** One list of one server, over the shared connection or over that of a session. */
+interface ListPlace {
+  readonly kind: ListKind
+  readonly server: string
+  readonly sessionKey: string | undefined
+  readonly line: ClientLine | undefined
+}
+
+/** How long lists wait, and who is notified of what came too late for one. */
+interface Patience {
+  readonly limits: Pick<Limits, 'listWaitMs'>
+  readonly schedule: Schedule
+  readonly audience: Pick<Audience, 'notified'>
+}
+
 /**
  * Prompts, resources and templates of all servers, asked for at once. A session that has a connection of its own to a
- * server gets what is listed over that one. Whatever has hidden characters in its name or URI is left out.
+ * server gets what is listed over that one. A server that fails or takes long is listed as it was the last time. Whatever has
+ * hidden characters in its name or URI is left out.
  */
 export class ServerLists {
-  readonly #servers: ConnectedServers
+  readonly #servers: Pick<ConnectedServers, 'status' | 'info' | 'request'>
   readonly #traffic: Pick<Traffic, 'connectionOf'>
   readonly #warn: (warning: string) => void
+  readonly #patience: Patience
+  /** Lists that a client did not wait for any longer; nobody waits for them again until they arrive. */
+  readonly #late = new Set<string>()
   /** What was listed last over the shared connections, and over those of sessions. */
   readonly #shared = noLists()
   readonly #ofSessions = new Map<string, Lists>()
@@ -51,20 +78,26 @@ export class ServerLists {
   readonly #nextRefresh = new Map<string, Promise<void>>()
 
   constructor(
-    servers: ConnectedServers,
+    servers: Pick<ConnectedServers, 'status' | 'info' | 'request'>,
     traffic: Pick<Traffic, 'connectionOf'>,
     warn: (warning: string) => void,
+    patience: Patience,
   ) {
     this.#servers = servers
     this.#traffic = traffic
     this.#warn = warn
+    this.#patience = patience
   }
 
-  /** What the servers list for a reader now, server by server. One that fails or is too slow is left out. */
-  async collect(kind: ListKind, reader: ListReader): Promise<readonly Listed[]> {
-    const servers = this.offering(kind, reader.view)
-    const lists = await Promise.all(servers.map((server) => this.#read(kind, server, reader.line)))
-    return lists.flat()
+  /** What the servers list for a reader now, server by server. Those that start, or answer slowly, delay it for a while at most. */
+  async collect(kind: ListKind, { view, line }: ListReader): Promise<readonly Listed[]> {
+    const lists = this.offering(kind, view).map(async (server) => {
+      const place = await this.#placeOf(kind, server, line)
+      const key = JSON.stringify([kind, server, place.sessionKey ?? null])
+      if (!this.#late.has(key)) await this.#readInTime(place, key)
+      return this.#last(place)
+    })
+    return (await Promise.all(lists)).flat()
   }
 
   /**
@@ -83,7 +116,13 @@ export class ServerLists {
 
   #refresh(key: string, kinds: readonly ListKind[], reader: ListReader): Promise<void> {
     this.#nextRefresh.delete(key)
-    const asked = Promise.all(kinds.map((kind) => this.collect(kind, reader)))
+    const asked = Promise.all(
+      kinds.flatMap((kind) =>
+        this.offering(kind, reader.view).map(async (server) =>
+          this.#read(await this.#placeOf(kind, server, reader.line)),
+        ),
+      ),
+    )
     const refreshing = asked.then(() => void this.#refreshing.delete(key))
     this.#refreshing.set(key, refreshing)
     return refreshing
@@ -103,7 +142,7 @@ export class ServerLists {
   }
 
   /** The servers of a view that offer this. Of a server that never ran this is not known, so it is asked. */
-  offering(kind: ListKind | 'completions', view: ProfileView): readonly string[] {
+  offering(kind: ListKind | 'completions', view: Pick<ProfileView, 'permitsServer'>): readonly string[] {
     const capability = kind === 'completions' ? kind : KINDS[kind].capability
     const permitted = this.#servers.status().filter(({ server }) => view.permitsServer(server))
     return permitted.flatMap(({ server, state }) => {
@@ -113,12 +152,39 @@ export class ServerLists {
     })
   }
 
-  async #read(kind: ListKind, server: string, line: ClientLine | undefined): Promise<readonly Listed[]> {
-    const sessionKey = await this.#traffic.connectionOf(server, line)
-    const found = await this.#ask(kind, server, sessionKey)
+  async #placeOf(kind: ListKind, server: string, line: ClientLine | undefined): Promise<ListPlace> {
+    return { kind, server, sessionKey: await this.#traffic.connectionOf(server, line), line }
+  }
+
+  /** Clients are notified of a list that arrives after they have been answered. */
+  async #readInTime(place: ListPlace, key: string): Promise<void> {
+    const { limits, schedule, audience } = this.#patience
+    const reading = this.#read(place)
+    let stop = () => {}
+    const timeUp = new Promise<'late'>((resolve) => {
+      stop = schedule(limits.listWaitMs, () => resolve('late'))
+    })
+    const outcome = await Promise.race([reading, timeUp])
+    stop()
+    if (outcome !== 'late') return
+    const { kind, server, sessionKey } = place
+    this.#late.add(key)
+    void reading.then(() => {
+      this.#late.delete(key)
+      audience.notified({ server, sessionKey, method: CHANGED[kind] })
+    })
+  }
+
+  async #read(place: ListPlace): Promise<void> {
+    const found = await this.#ask(place)
+    const { kind, server, sessionKey, line } = place
     if (sessionKey === undefined) this.#shared[kind].set(server, found)
     else if (line && !line.signal.aborted) this.#listsOf(line)[kind].set(server, found)
-    return found
+  }
+
+  #last({ kind, server, sessionKey, line }: ListPlace): readonly Listed[] {
+    const lists = sessionKey === undefined ? this.#shared : line && this.#ofSessions.get(line.owner)
+    return lists?.[kind].get(server) ?? []
   }
 
   #listsOf({ owner }: ClientLine): Lists {
@@ -127,7 +193,9 @@ export class ServerLists {
     return lists
   }
 
-  async #ask(kind: ListKind, server: string, sessionKey: string | undefined): Promise<readonly Listed[]> {
+  /** What a server lists now; what it listed last when it fails. */
+  async #ask(place: ListPlace): Promise<readonly Listed[]> {
+    const { kind, server, sessionKey } = place
     const { method, key } = KINDS[kind]
     const found: Listed[] = []
     try {
@@ -147,6 +215,8 @@ export class ServerLists {
       }
     } catch (error) {
       this.#warn(error instanceof Error ? error.message : `server "${server}" did not answer ${method}`)
+      const last = this.#last(place)
+      if (last.length > 0) return last
     }
     return found
   }

@@ -106,7 +106,7 @@ export class Traffic {
     if (method === 'roots/list' && sessionKey === undefined && !this.#lines.has(placeOf(server, undefined)))
       return { roots: [] }
     const line = this.#onlyClient(server, sessionKey)
-    if (!line) throw refusal(INTERNAL_ERROR, 'it is not known which client this is for')
+    if (!line) throw refusal(INTERNAL_ERROR, this.#lines.has(placeOf(server, sessionKey)) ? SEVERAL : NOBODY)
     // Roots are asked for at any time and remembered: over a shared connection they would reach other clients' calls.
     if (sessionKey === undefined && method === 'roots/list')
       throw refusal(INTERNAL_ERROR, 'roots are not shared between clients')
@@ -125,6 +125,11 @@ export class Traffic {
     return lines.every(({ owner }) => owner === last.owner) ? last : undefined
   }
 }
+
+const NOBODY = 'no client has a request under way that this could be for'
+/** Clients get connections of their own as soon as a server has asked once. */
+const SEVERAL =
+  'several requests are under way, and it is not known which of them this is for; call the tool again: each has a connection of its own from now on'
 
 function placeOf(server: string, sessionKey: string | undefined): string {
   return sessionKey === undefined ? `shared:${server}` : JSON.stringify([server, sessionKey])

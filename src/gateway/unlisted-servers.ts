@@ -6,6 +6,8 @@ import { prefixedName, withWireCharacters } from './tool-names.ts'
 /** As long as a server may take to start, unless its config says otherwise. */
 const CALL_WAIT_MS = 30_000
 
+type ServerFilter = Pick<ProfileView, 'permitsServer'>
+
 interface UnlistedServer {
   readonly server: string
   /** Why it could not be started; undefined while it starts. */
@@ -14,22 +16,29 @@ interface UnlistedServer {
 
 /** The servers whose tools are not known yet: they have never run, or what is remembered of them is not read yet. */
 export class UnlistedServers {
-  readonly #servers: ConnectedServers
+  readonly #servers: Pick<ConnectedServers, 'status' | 'tools' | 'ready'>
   readonly #limits: Pick<Limits, 'listWaitMs'>
+  /** Those that a list has waited for in vain: one that hangs must not delay every list. */
+  readonly #slow = new Set<string>()
 
-  constructor(servers: ConnectedServers, limits: Pick<Limits, 'listWaitMs'>) {
+  constructor(
+    servers: Pick<ConnectedServers, 'status' | 'tools' | 'ready'>,
+    limits: Pick<Limits, 'listWaitMs'>,
+  ) {
     this.#servers = servers
     this.#limits = limits
   }
 
-  /** Waits a while for the unlisted servers of a view; all others are listed as they are remembered. */
-  async beforeList(view: ProfileView): Promise<void> {
-    const isAwaited = this.#of(view).some(({ failure }) => failure === undefined)
-    if (isAwaited) await this.#servers.ready({ timeoutMs: this.#limits.listWaitMs })
+  /** Waits a while, once, for each unlisted server of a view; all others are listed as they are remembered. */
+  async beforeList(view: ServerFilter): Promise<void> {
+    const servers = this.#startingOf(view).filter((server) => !this.#slow.has(server))
+    if (servers.length === 0) return
+    await this.#servers.ready({ servers, timeoutMs: this.#limits.listWaitMs })
+    for (const server of this.#startingOf(view)) if (servers.includes(server)) this.#slow.add(server)
   }
 
   /** Whether a tool of this name may be of such a server. */
-  mayHave(name: string, view: ProfileView): boolean {
+  mayHave(name: string, view: ServerFilter): boolean {
     return this.#ownersOf(name, view).length > 0
   }
 
@@ -37,7 +46,7 @@ export class UnlistedServers {
    * Waits for the server that an unknown name belongs to: a client may call what it listed at another replica or before
    * a restart. Where the name does not say which one it is, all of them are awaited, for a shorter time.
    */
-  async beforeCall(name: string, view: ProfileView, signal: AbortSignal): Promise<void> {
+  async beforeCall(name: string, view: ServerFilter, signal: AbortSignal): Promise<void> {
     const starting = this.#ownersOf(name, view).filter(({ failure }) => failure === undefined)
     if (starting.length === 0 || signal.aborted) return
     const servers = starting.map(({ server }) => server)
@@ -52,7 +61,7 @@ export class UnlistedServers {
   }
 
   /** Why nobody can say whether there is a tool of this name; undefined when it is certain that there is none. */
-  doubtAbout(name: string, view: ProfileView): string | undefined {
+  doubtAbout(name: string, view: ServerFilter): string | undefined {
     const owners = this.#ownersOf(name, view)
     const starting = owners.filter(({ failure }) => failure === undefined).map(({ server }) => `"${server}"`)
     const shown = `"${name.slice(0, 200)}"`
@@ -63,7 +72,7 @@ export class UnlistedServers {
   }
 
   /** The servers that a name may belong to: those it begins with, or all of them. */
-  #ownersOf(name: string, view: ProfileView): readonly UnlistedServer[] {
+  #ownersOf(name: string, view: ServerFilter): readonly UnlistedServer[] {
     const unlisted = this.#of(view)
     const named = unlisted.filter(({ server }) => isOf(name, server))
     if (named.length > 0) return named
@@ -71,7 +80,11 @@ export class UnlistedServers {
     return isOfOther ? [] : unlisted
   }
 
-  #of(view: ProfileView): readonly UnlistedServer[] {
+  #startingOf(view: ServerFilter): readonly string[] {
+    return this.#of(view).flatMap(({ server, failure }) => (failure === undefined ? [server] : []))
+  }
+
+  #of(view: ServerFilter): readonly UnlistedServer[] {
     return this.#servers.status().flatMap((status): readonly UnlistedServer[] => {
       const { server, state } = status
       if (!view.permitsServer(server) || this.#servers.tools(server) !== undefined) return []

@@ -105,7 +105,7 @@ function plain(status: number, text: string): Response {
 }
 
 const BOUND_TO_PROFILE =
-  'this token is bound to a profile, and the page shows all of them; use another, or start the gateway without --profile'
+  'this token is bound to a profile, and the page shows all of them; use the address that "toolcrib serve" prints, or a token without a profile'
 
 const PLAIN = {
   'content-type': 'text/plain; charset=utf-8',

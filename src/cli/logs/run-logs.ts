@@ -34,11 +34,27 @@ export async function runLogs(
     const stream = running
       ? await running.logs({ server, follow: flags.follow === true })
       : lastLog(terminal, found, flags)
-    signal.addEventListener('abort', () => stream.destroy(), { once: true })
-    for await (const line of createInterface({ input: stream })) {
-      const entry: LogLine = JSON.parse(line)
-      if (server !== undefined && entry.server !== server) continue
-      terminal.print(flags.json ? line : describe(terminal, entry))
+    const lines = createInterface({ input: stream })
+    // A stream that is destroyed does not end its lines.
+    const end = () => {
+      lines.close()
+      stream.destroy()
+    }
+    if (running) stream.once('error', end)
+    signal.addEventListener('abort', end, { once: true })
+    // Nobody reads any more, as after `| head`.
+    terminal.output.once('error', end)
+    try {
+      for await (const line of lines) {
+        const entry: LogLine = JSON.parse(line)
+        if (server !== undefined && entry.server !== server) continue
+        terminal.print(flags.json ? line : describe(terminal, entry))
+      }
+    } catch (error) {
+      // The log of a running gateway breaks off, perhaps within a line, when that ends.
+      if (!running) throw error
+    } finally {
+      terminal.output.off('error', end)
     }
     signal.throwIfAborted()
     return 0

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -13,7 +14,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { RunningGateway } from '../running-gateway.ts'
 import { socketPath, userRuntimeFolder } from '../runtime-folder.ts'
 import { type ControlledGateway, ControlSocket } from './control-socket.ts'
@@ -170,5 +171,17 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     const running = await RunningGateway.find(found('/a'), env())
     expect(await running?.stop()).toBe(true)
     expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
+  })
+
+  it.runIf(process.platform === 'linux')('counts a process that nobody has waited for as gone', async () => {
+    // What the shell has started ends, and the program that takes the place of the shell never looks.
+    const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'])
+    onTestFinished(() => void parent.kill('SIGKILL'))
+    const pid = Number(String((await once(parent.stdout, 'data'))[0]))
+    let socket: ControlSocket | undefined
+    socket = await start({ status: () => ({ pid, servers: [] }), stop: () => void socket?.close() }, '/a')
+    open = []
+    const running = await RunningGateway.find(found('/a'), env())
+    expect(await running?.stop({ timeoutMs: 2_000 })).toBe(true)
   })
 })

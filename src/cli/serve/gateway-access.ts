@@ -1,7 +1,7 @@
 import { ToolcribError } from 'toolcrib'
 import type { Gateway, GatewayToken, ReloadOptions } from 'toolcrib/gateway'
 import type { FoundConfig, GatewayConfig } from 'toolcrib/mcp'
-import { type AccessToken, chooseToken, type TokenFlags } from '../access-token.ts'
+import { type AccessToken, chooseToken, newToken, type TokenFlags } from '../access-token.ts'
 import type { Terminal } from '../terminal.ts'
 import type { ReloadedGateway } from './live-config.ts'
 import { reachableHosts } from './serve-settings.ts'
@@ -20,6 +20,10 @@ export interface AccessFlags extends TokenFlags {
 export class GatewayAccess {
   /** The user's own token; undefined with `--no-token` and with an OAuth issuer. */
   readonly token: AccessToken | undefined
+  /** What opens the page: the same token, or another where that is bound to a profile, since the page shows all of them. */
+  readonly pageToken: AccessToken | undefined
+  /** The profile that the user's own token is bound to. */
+  readonly profile: string | undefined
   /** The OAuth issuer. */
   readonly issuer: string | undefined
   readonly #flags: AccessFlags
@@ -32,6 +36,8 @@ export class GatewayAccess {
     { config, isStdio = false }: Pick<FoundConfig, 'config'> & { readonly isStdio?: boolean },
   ) {
     this.token = token
+    this.pageToken = token && flags.profile !== undefined ? newToken() : token
+    this.profile = flags.profile
     this.issuer = config.gateway?.oauth?.issuer
     this.#flags = flags
     this.#config = config
@@ -107,7 +113,13 @@ export class GatewayAccess {
     others: NonNullable<GatewayConfig['tokens']>,
   ): readonly GatewayToken[] {
     const named = Object.entries(others).map(([name, each]) => ({ name, ...each }))
-    return [...(own ? [{ token: own.token, profile: this.#flags.profile }] : []), ...named]
+    const { profile } = this
+    const page = profile === undefined ? undefined : this.pageToken
+    return [
+      ...(own ? [{ token: own.token, profile }] : []),
+      ...(page ? [{ token: page.token, name: 'page' }] : []),
+      ...named,
+    ]
   }
 
   /** A proxy before the gateway passes on the host name of the URL that clients use. */

@@ -153,6 +153,16 @@ describe('the HTTP listener', () => {
     await listener.close({ graceMs: 0 })
   })
 
+  it('does not wait for connections that nothing was sent over', async () => {
+    const listener = await listen(async () => new Response(), LOCAL)
+    const socket = connect(portOf(listener), '127.0.0.1')
+    await once(socket, 'connect')
+    const ended = once(socket, 'close')
+    socket.resume()
+    await listener.close({ graceMs: 60_000 })
+    await ended
+  })
+
   it('closes streams that do not end when the time is up', async () => {
     const listener = await listen(async () => new Response(new ReadableStream()), LOCAL)
     const socket = connect(portOf(listener), '127.0.0.1')

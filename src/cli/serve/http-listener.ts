@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { getRequestListener } from '@hono/node-server'
 import { ToolcribError } from 'toolcrib'
 
@@ -137,12 +138,19 @@ class Stopping {
   #lastRequestAt = Number.NEGATIVE_INFINITY
   #isLingering = false
   readonly #underWay = new Set<ServerResponse>()
+  /** Connections that no request has come over yet: browsers and `fetch` open some ahead of time. */
+  readonly #unused = new Set<Socket>()
   #stopped: Promise<void> | undefined
   #closed: Promise<void> = Promise.resolve()
 
   constructor(server: Server) {
     this.#server = server
-    server.prependListener('request', (_request, response) => {
+    server.on('connection', (socket) => {
+      this.#unused.add(socket)
+      socket.once('close', () => this.#unused.delete(socket))
+    })
+    server.prependListener('request', ({ socket }, response) => {
+      this.#unused.delete(socket)
       this.#lastRequestAt = performance.now()
       if (this.#isLingering) response.setHeader('connection', 'close')
       this.#underWay.add(response)
@@ -187,6 +195,8 @@ class Stopping {
     this.#closed = new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeIdleConnections()
     await Promise.race([this.#closed, pause(ARRIVAL_MS)])
+    // Node.js counts these as busy, not as idle.
+    for (const socket of this.#unused) if (socket.bytesRead === 0) socket.destroy()
   }
 
   /**

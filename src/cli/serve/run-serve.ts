@@ -217,7 +217,7 @@ async function serveOverHttp(
     const announcement = {
       url: `${elsewhere}${route}`,
       token: access.token?.token ?? null,
-      page: pageUrl(here, access.token),
+      page: pageUrl(here, access.pageToken),
       pid: process.pid,
       version,
     }

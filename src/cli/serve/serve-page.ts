@@ -3,7 +3,7 @@ import { createInspector, type Inspector, type SignIns } from 'toolcrib/inspecto
 import type { OpenedRegistry } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 import type { AccessToken } from '../access-token.ts'
-import { clientPlace } from '../client-place.ts'
+import { clientPlace, stdioDoor } from '../client-place.ts'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { findOptionsOf } from '../with-registry.ts'
@@ -11,7 +11,7 @@ import { findOptionsOf } from '../with-registry.ts'
 /** The page beside a gateway: it shows what the gateway serves, and asks for the same token. */
 export function servePage(
   terminal: Terminal,
-  flags: ServerFlags,
+  flags: ServerFlags & { readonly profile?: string },
   {
     opened,
     gateway,
@@ -19,7 +19,6 @@ export function servePage(
     store,
   }: { opened: OpenedRegistry; gateway: Gateway; signIns: SignIns; store: Store | undefined },
 ): Inspector {
-  const { command, args } = terminal.program
   const config = opened.config.files.at(-1)
   return createInspector({
     registry: opened.registry,
@@ -31,12 +30,7 @@ export function servePage(
     signIns,
     ...(config === undefined
       ? {}
-      : {
-          connect: {
-            ...clientPlace(terminal),
-            door: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', config] },
-          },
-        }),
+      : { connect: { ...clientPlace(terminal), door: stdioDoor(terminal, config, flags.profile) } }),
   })
 }
 

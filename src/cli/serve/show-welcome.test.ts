@@ -37,7 +37,7 @@ async function shownWith(
     url,
     page: 'http://127.0.0.1:7117/',
     version: '1.2.3',
-    access: { token: undefined, issuer: undefined },
+    access: { token: undefined, issuer: undefined, profile: undefined },
     found: await findConfig({ path: config, cwd: home, env }),
     isControlled: false,
   })
@@ -56,7 +56,7 @@ describe('the welcome of a gateway', () => {
       url: URL_HERE,
       page,
       version: '1.2.3',
-      access: { token: { token: 'x'.repeat(43), isNew: true }, issuer: undefined },
+      access: { token: { token: 'x'.repeat(43), isNew: true }, issuer: undefined, profile: undefined },
       found: await findConfig({ path: config, cwd: home, env }),
       isControlled: false,
     })
@@ -73,7 +73,11 @@ describe('the welcome of a gateway', () => {
       url: URL_HERE,
       page: 'http://127.0.0.1:7117/#token=the-secret',
       version: '1.2.3',
-      access: { token: { token: 'the-secret', isNew: false, file: '/etc/token' }, issuer: undefined },
+      access: {
+        token: { token: 'the-secret', isNew: false, file: '/etc/token' },
+        issuer: undefined,
+        profile: undefined,
+      },
       found: await findConfig({ path: config, cwd: home, env }),
       isControlled: false,
     }
@@ -86,6 +90,36 @@ describe('the welcome of a gateway', () => {
     const output = screen()
     await showWelcome(fakeTerminal({ env, cwd: home, input: screen(), output }).terminal, welcome)
     expect(String(output.read())).toContain('the-secret')
+  })
+
+  it('says what opens the page beside a token that is bound to a profile, and keeps other doors to that profile', async () => {
+    const config = join(home, 'toolcrib.toml')
+    writeFileSync(config, '[profile.work]\n')
+    const env = { HOME: home }
+    const shownFor = async (file?: string) => {
+      const { terminal, stdout } = fakeTerminal({ env, cwd: home })
+      await showWelcome(terminal, {
+        url: `${URL_HERE}/work`,
+        page: 'http://127.0.0.1:7117/#token=of-the-page',
+        version: '1.2.3',
+        access: {
+          token: { token: 'of-clients', isNew: false, ...(file && { file }) },
+          issuer: undefined,
+          profile: 'work',
+        },
+        found: await findConfig({ path: config, cwd: home, env }),
+        isControlled: false,
+      })
+      return stdout()
+    }
+    const shown = await shownFor()
+    expect(shown).toContain('  Page   http://127.0.0.1:7117/#token=of-the-page\n')
+    expect(shown).toContain('The address of the page has another, which opens everything.')
+    // Claude Desktop starts its servers.
+    expect(shown.replace(/\s+/g, '')).toContain(`"--config","${config}","--profile","work"]`)
+    const log = await shownFor('/etc/token')
+    expect(log).not.toContain('of-the-page')
+    expect(log).toContain('The page needs one without a profile')
   })
 
   it('tells its own clients from those of another gateway', async () => {

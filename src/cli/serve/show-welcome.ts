@@ -5,7 +5,7 @@ import pc from 'picocolors'
 import { type ConnectableClient, connectableClients } from 'toolcrib/clients'
 import type { FoundConfig } from 'toolcrib/mcp'
 import { isLoopback } from '../access-token.ts'
-import { clientPlace } from '../client-place.ts'
+import { clientPlace, stdioDoor } from '../client-place.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural, width } from '../text.ts'
 import { clientSnippets } from './client-snippets.ts'
@@ -17,7 +17,7 @@ export interface Welcome {
   /** Where the page is, with the token. */
   readonly page: string
   readonly version: string
-  readonly access: Pick<GatewayAccess, 'token' | 'issuer'>
+  readonly access: Pick<GatewayAccess, 'token' | 'issuer' | 'profile'>
   readonly found: FoundConfig
   /** Whether `status`, `logs` and `stop` reach this gateway. */
   readonly isControlled: boolean
@@ -26,7 +26,7 @@ export interface Welcome {
 /** Shows a person where the gateway is, and what to put into a client's config. */
 export async function showWelcome(
   terminal: Terminal,
-  { url, page, version, access: { token, issuer }, found, isControlled }: Welcome,
+  { url, page, version, access: { token, issuer, profile }, found, isControlled }: Welcome,
 ): Promise<void> {
   const { servers, files } = found.config
   // What is not a terminal is a log, which others may read.
@@ -41,10 +41,9 @@ export async function showWelcome(
     printPlace(terminal, 'Token', pc.dim('none: any program on this machine may connect'))
   else printPlace(terminal, 'Token', isHidden ? pc.dim(`in ${token.file}`) : token.token)
   terminal.print()
-  const { command, args } = terminal.program
   const doors = {
     http: { kind: 'http', url, token: isHidden ? 'TOKEN' : token?.token },
-    stdio: { kind: 'stdio', command, args: [...args, 'serve', '--stdio', '--config', files.at(-1) ?? ''] },
+    stdio: stdioDoor(terminal, files.at(-1) ?? '', profile),
   } as const
   const place = clientPlace(terminal)
   const there = (await connectableClients(place)).filter(({ isThere }) => isThere)
@@ -69,6 +68,14 @@ export async function showWelcome(
     terminal.say(pc.dim(`The token is in ${token.file}${isHidden ? '; put it in place of TOKEN' : ''}.`))
   else if (token?.isNew)
     terminal.say(pc.dim('The token is shown once. --token-file FILE keeps one over restarts.'))
+  if (token !== undefined && profile !== undefined)
+    terminal.say(
+      pc.dim(
+        isHidden
+          ? `The token opens the profile ${profile} alone. The page needs one without a profile, such as a [gateway.token.NAME] of the config.`
+          : `The token opens the profile ${profile} alone. The address of the page has another, which opens everything.`,
+      ),
+    )
   if (snippets.length > 0)
     terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
   else if (elsewhere.length + unclear.length > 0)

@@ -1,0 +1,92 @@
+import type { ServerStatus } from 'toolcrib'
+import type { RawRequest, ServerInfo, ServerNotification } from 'toolcrib/mcp'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ServerLists } from './server-lists.ts'
+
+const EVERYTHING = { view: { profile: undefined, permitsServer: () => true } }
+
+describe('prompts and resources of several servers', () => {
+  let answers: Record<string, () => Promise<readonly string[]>>
+  let asked: string[]
+  let warnings: string[]
+  let notified: ServerNotification[]
+  let timers: (() => void)[]
+  let lists: ServerLists
+  beforeEach(() => {
+    answers = { quick: async () => ['hello'] }
+    asked = []
+    warnings = []
+    notified = []
+    timers = []
+    const servers = {
+      status: () => Object.keys(answers).map((server): ServerStatus => ({ server, state: 'ready' })),
+      info: (): ServerInfo => ({
+        era: 'legacy',
+        protocolVersion: '2025-06-18',
+        capabilities: { prompts: {} },
+      }),
+      request: async (server: string, { method }: RawRequest) => {
+        asked.push(`${server} ${method}`)
+        return { prompts: ((await answers[server]?.()) ?? []).map((name) => ({ name })) }
+      },
+    }
+    const traffic = { connectionOf: async () => undefined }
+    lists = new ServerLists(servers, traffic, (warning) => warnings.push(warning), {
+      limits: { listWaitMs: 3_000 },
+      schedule: (_delayMs, fire) => {
+        timers.push(fire)
+        return () => {}
+      },
+      audience: { notified: (notification) => notified.push(notification) },
+    })
+  })
+
+  const namesOf = (listed: Awaited<ReturnType<ServerLists['collect']>>) => listed.map(({ key }) => key)
+  const steps = () => new Promise((resolve) => setImmediate(resolve))
+  /** A list during which the time is up. */
+  const listTooLate = async () => {
+    const listing = lists.collect('prompts', EVERYTHING)
+    await steps()
+    for (const fire of timers.splice(0)) fire()
+    return namesOf(await listing)
+  }
+
+  it('are listed without a server that takes long, which later lists do not wait for', async () => {
+    let arrive = (_names: readonly string[]) => {}
+    answers.slow = () =>
+      new Promise((resolve) => {
+        arrive = resolve
+      })
+    expect(await listTooLate()).toEqual(['hello'])
+    expect(namesOf(await lists.collect('prompts', EVERYTHING))).toEqual(['hello'])
+    expect(asked.filter((each) => each.startsWith('slow'))).toHaveLength(1)
+    // Clients learn of what came after their list.
+    arrive(['late'])
+    await steps()
+    expect(notified).toEqual([{ server: 'slow', method: 'notifications/prompts/list_changed' }])
+    expect(namesOf(lists.known('prompts', EVERYTHING))).toEqual(['hello', 'late'])
+  })
+
+  it('stay as they were while their server fails', async () => {
+    expect(namesOf(await lists.collect('prompts', EVERYTHING))).toEqual(['hello'])
+    answers.quick = async () => {
+      throw new Error('out of order')
+    }
+    expect(namesOf(await lists.collect('prompts', EVERYTHING))).toEqual(['hello'])
+    expect(warnings).toEqual(['out of order'])
+  })
+
+  it('are looked for at every server, however long it takes', async () => {
+    let arrive = (_names: readonly string[]) => {}
+    answers.slow = () =>
+      new Promise((resolve) => {
+        arrive = resolve
+      })
+    const looking = lists.refresh(['prompts'], EVERYTHING)
+    await steps()
+    for (const fire of timers.splice(0)) fire()
+    arrive(['late'])
+    await looking
+    expect(namesOf(lists.known('prompts', EVERYTHING))).toEqual(['hello', 'late'])
+  })
+})
