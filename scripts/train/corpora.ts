@@ -1,8 +1,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Listing } from '../../src/tool.ts'
-import type { DataSet } from './datasets.ts'
+import { type DataSet, readOwnQueries } from './datasets.ts'
 import { seededRandom, shuffled } from './random.ts'
+
+const NAME = 'openapi'
 
 /** Operations per API: a few from many APIs teach more than many from a few. */
 const OPERATIONS_PER_API = 10
@@ -18,7 +20,10 @@ export interface Gloss {
   readonly meaning: string
 }
 
-/** Reads a folder of OpenAPI documents as a catalogue: one listing per operation, with its API as the server. */
+/**
+ * Reads a folder of OpenAPI documents as a catalogue: one listing per operation, with its API as the server. The ids of
+ * our own queries for it are `<server>/<name>`, which a few operations share.
+ */
 export function readOperations(folder: string): DataSet {
   const listings = new Map<string, Listing>()
   const random = seededRandom(11)
@@ -34,11 +39,14 @@ export function readOperations(folder: string): DataSet {
         listings.set(listing.description, listing)
     }
   }
-  return {
-    name: 'openapi',
-    listings: shuffled([...listings.values()], random).slice(0, MAX_OPERATIONS),
-    queries: [],
+  const chosen = shuffled([...listings.values()], random).slice(0, MAX_OPERATIONS)
+  const byId = new Map<string, Listing[]>()
+  for (const listing of chosen) {
+    const id = idOf(listing)
+    byId.set(id, [...(byId.get(id) ?? []), listing])
   }
+  const queries = readOwnQueries(NAME, (id) => byId.get(id) ?? [])
+  return { name: NAME, listings: chosen, queries }
 }
 
 /** Reads the glosses of a WordNet `dict` folder. */
@@ -47,6 +55,10 @@ export function readGlosses(folder: string): Gloss[] {
     readFileSync(join(folder, file), 'utf8').split('\n').flatMap(toGloss),
   )
   return shuffled(glosses, seededRandom(13)).slice(0, MAX_GLOSSES)
+}
+
+function idOf({ name, source }: Listing): string {
+  return `${source.kind === 'mcp' ? source.server : ''}/${name}`
 }
 
 interface ApiDocument {

@@ -40,20 +40,32 @@ export function readDataSets(root: string): DataSet[] {
 }
 
 function readLabelledSet(folder: string): DataSet {
-  const byId = new Map<string, Listing>()
-  for (const tool of readLines<ToolLine>(join(folder, 'tools.jsonl'))) byId.set(tool.id, toListing(tool))
+  const byId = new Map<string, [Listing]>()
+  for (const tool of readLines<ToolLine>(join(folder, 'tools.jsonl'))) byId.set(tool.id, [toListing(tool)])
   const files = readdirSync(folder).filter((file) => file.endsWith('.jsonl') && file !== 'tools.jsonl')
-  const own = join(OWN_QUERIES, `${basename(folder)}.jsonl`)
-  const paths = [...files.map((file) => join(folder, file)), ...(existsSync(own) ? [own] : [])]
-  const queries = paths.flatMap((path) =>
-    readLines<QueryLine>(path).map(({ query, relevant }) => ({
-      file: path === own ? 'requests' : basename(path, '.jsonl'),
-      text: query,
-      relevant: relevant.flatMap((id) => byId.get(id) ?? []),
-      isHeldOut: hashOf(query) % HELD_OUT_ONE_IN === 0,
-    })),
-  )
-  return { name: basename(folder), listings: [...byId.values()], queries }
+  const name = basename(folder)
+  const find = (id: string): readonly Listing[] => byId.get(id) ?? []
+  const queries = files.flatMap((file) => readQueries(join(folder, file), basename(file, '.jsonl'), find))
+  return {
+    name,
+    listings: [...byId.values()].flat(),
+    queries: [...queries, ...readOwnQueries(name, find)],
+  }
+}
+
+/** Our own queries for the tools of a set, if there are any. `find` returns the listings with an id. */
+export function readOwnQueries(set: string, find: (id: string) => readonly Listing[]): LabelledQuery[] {
+  const path = join(OWN_QUERIES, `${set}.jsonl`)
+  return existsSync(path) ? readQueries(path, 'requests', find) : []
+}
+
+function readQueries(path: string, file: string, find: (id: string) => readonly Listing[]): LabelledQuery[] {
+  return readLines<QueryLine>(path).map(({ query, relevant }) => ({
+    file,
+    text: query,
+    relevant: relevant.flatMap(find),
+    isHeldOut: hashOf(query) % HELD_OUT_ONE_IN === 0,
+  }))
 }
 
 function readDumps(folder: string): DataSet {
