@@ -128,6 +128,28 @@ describe('a saved index', () => {
     expect(await again.answers()).toEqual(await fresh.answers())
   })
 
+  it('knows a source again after one of its tools changed', async () => {
+    const groups = workshop()
+    const start = new Start()
+    await start.sync(groups)
+    const [key = '', listings = []] = [...groups][0] ?? []
+    const first = { ...(listings[0] as Listing), description: 'Tunes the harpsichord' }
+    const changed = new Map(groups).set(key, [first, ...listings.slice(1)])
+    await start.sync(changed)
+    const restored = new Start(start.searcher.exportIndex())
+    expect(await restored.sync(changed)).toBe(0)
+    expect(await restored.answers()).toEqual(await start.answers())
+  })
+
+  it('is not made of a catalogue in which two sources have the same listing', async () => {
+    const groups = workshop()
+    const start = new Start()
+    await start.sync(new Map([...groups, ['mcp:copy', [...groups.values()][0] ?? []]]))
+    expect(start.searcher.exportIndex()).toBeUndefined()
+    await start.sync(groups)
+    expect(start.searcher.exportIndex()).toBeDefined()
+  })
+
   it('is ignored if it is damaged, cut short, or of another embedder', async () => {
     const bytes = await saved
     const count = [...workshop().values()].flat().length

@@ -114,6 +114,9 @@ const PROBE: Listing = {
   trust: 0,
 }
 
+/** Changes with what a saved index consists of. */
+const SECTIONS_VERSION = '2'
+
 /** What an index is made by: one that was saved under another recipe is of no use. */
 export function indexRecipe(embedder: string, dimensions: number): string {
   const terms = [...listingTerms(PROBE)].map(([word, { frequency, fields }]) => [
@@ -122,7 +125,7 @@ export function indexRecipe(embedder: string, dimensions: number): string {
     frequency,
     fields,
   ])
-  return digestOf([embedder, String(dimensions), JSON.stringify(terms), listingText(PROBE)])
+  return digestOf([SECTIONS_VERSION, embedder, String(dimensions), JSON.stringify(terms), listingText(PROBE)])
 }
 
 /** Equal for listings whose index entries are equal, in order. */
@@ -146,10 +149,11 @@ class Digest {
   add(text: string): void {
     let first = this.#first
     let second = this.#second
-    for (let at = 0; at < text.length; at++) {
-      const code = text.charCodeAt(at)
-      first = hashed(first, code)
-      second = Math.imul(second ^ code, 0x5bd1e995) ^ (second >>> 15)
+    // Two letters at a time; past the end there is NaN, which counts as 0.
+    for (let at = 0; at < text.length; at += 2) {
+      const letters = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 16)
+      first = hashed(first, letters)
+      second = Math.imul(second ^ letters, 0x5bd1e995) ^ (second >>> 15)
     }
     // The end of a text counts, so that a word cannot move from one field to the next.
     this.#first = hashed(first, 0x10000)

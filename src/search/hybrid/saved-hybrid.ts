@@ -15,7 +15,7 @@ export interface HybridIndexes {
 
 /**
  * Bytes from which `SavedHybrid` restores both indexes and the mark of each listing, a byte; undefined while vectors are
- * missing. The listings are numbered source by source.
+ * missing, and if two sources have the same listing. The listings are numbered source by source.
  */
 export function packHybrid(
   { embedder, lexical, vectors }: HybridIndexes,
@@ -23,7 +23,8 @@ export function packHybrid(
 ): Uint8Array | undefined {
   const { numbers } = vectors
   const listings = [...numbers.sources.values()].flat()
-  const packed = vectors.pack(listings)
+  // A listing that two sources have would need two numbers.
+  const packed = listings.length === numbers.size ? vectors.pack(listings) : undefined
   if (packed === undefined) return undefined
   const renumbered = new Uint32Array(numbers.listings.length)
   for (const [at, listing] of listings.entries()) renumbered[numbers.numberOf(listing) ?? 0] = at
@@ -42,6 +43,7 @@ export function packHybrid(
     vectors: bytesOf(packed.values),
     scales: bytesOf(packed.scales),
     sketches: bytesOf(packed.sketches),
+    sum: bytesOf(packed.sum),
     keys: bytesOf(packed.keys),
     marks: Uint8Array.from(listings, markOf),
   })
@@ -129,11 +131,12 @@ export class SavedHybrid {
 
   /** Copies, which the index will change. */
   #vectors(): SavedVectors & { readonly keys: Float64Array } {
-    const { vectors, scales, sketches, keys } = this.#sections
+    const { vectors, scales, sketches, sum, keys } = this.#sections
     return {
       values: new Int8Array(...placeOf(vectors, 1)).slice(),
       scales: new Float32Array(...placeOf(scales, 4)).slice(),
       sketches: new Int32Array(...placeOf(sketches, 4)),
+      sum: new Float64Array(...placeOf(sum, 8)),
       keys: new Float64Array(...placeOf(keys, 8)).slice(),
     }
   }

@@ -6,11 +6,12 @@ export interface NearestQuery {
   readonly count: number
 }
 
-/** Vectors in bytes, their scales (0 for none) and sketches. */
+/** Vectors in bytes, their scales (0 for none) and sketches, and the sum of the vectors. */
 export interface SavedVectors {
   readonly values: Int8Array
   readonly scales: Float32Array
   readonly sketches: Int32Array
+  readonly sum: Float64Array
 }
 
 /** Steps of a byte on each side of zero. */
@@ -96,7 +97,7 @@ export class VectorIndex {
     return { values: this.#values.subarray(start, start + this.dimensions), scale }
   }
 
-  /** The vectors of these numbers, one after the other. */
+  /** The vectors of these numbers, which are all there are, one after the other. */
   pack(numbers: readonly number[]): SavedVectors {
     const { words } = this.#sketcher
     const size = this.dimensions
@@ -104,6 +105,7 @@ export class VectorIndex {
       values: new Int8Array(numbers.length * size),
       scales: new Float32Array(numbers.length),
       sketches: new Int32Array(numbers.length * words),
+      sum: this.#sum,
     }
     for (const [at, number] of numbers.entries()) {
       const scale = this.#scales[number] ?? 0
@@ -116,13 +118,15 @@ export class VectorIndex {
   }
 
   /** Takes over the vectors of `pack`, from number 0 on. It must be empty. */
-  adopt({ values, scales, sketches }: SavedVectors): void {
+  adopt({ values, scales, sketches, sum }: SavedVectors): void {
     this.#values = values
     this.#scales = scales
     this.#table.reserve(scales.length)
     this.#table.sketches.set(sketches)
     this.#end = scales.length
-    for (let number = 0; number < this.#end; number++) this.#weigh(number, 1)
+    this.#sum.set(sum)
+    this.#count = 0
+    for (let number = 0; number < this.#end; number++) if (scales[number] !== 0) this.#count++
   }
 
   /** The similarity of a vector to that of a number; 0 if it has none. */

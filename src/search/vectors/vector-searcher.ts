@@ -20,7 +20,8 @@ export interface VectorSearcher extends Searcher {
   importVectors(bytes: Uint8Array): number
   /**
    * The whole index, words and vectors, so that a known catalogue need not be read again: the one with which it was
-   * opened first. Undefined if there is none, if its vectors are not there yet, and for searchers that save only vectors.
+   * opened first. Undefined if there is none, if its vectors are not there yet, if two sources have the same listing, and for
+   * searchers that save only vectors.
    */
   exportIndex(): Uint8Array | undefined
   /**
