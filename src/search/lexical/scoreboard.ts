@@ -67,35 +67,39 @@ export class Scoreboard {
 
   leaders({ terms, postings, limit, watched, end, isAccepted }: BoardQuery): Leaders {
     const reading = terms.map((term) => new Reading(term, postings)).sort((a, b) => b.highest - a.highest)
-    const bounds = new Bounds(reading)
+    const wholeCover = terms.reduce((sum, { cover }) => sum + cover, 0)
+    const bounds = boundsOf(reading, wholeCover)
     const waiting = [...watched].sort((a, b) => b - a)
     const highest = new Highest(Math.min(limit, end))
     const best: (Tally & { readonly score: number })[] = []
     const found: Tally[] = []
     let total = 0
+    let least = 0
     for (let start = 0; start < end; start += WINDOW) {
-      const least = highest.least * ALMOST
       const watchedHere = this.#watch(waiting, start)
-      for (const [at, one] of reading.entries()) {
-        if (bounds.highestScore(at) < least) total += this.#addToHeld(one, postings, start, at + 1)
-        else this.#add(one, postings, start, at + 1)
+      for (let at = 0; at < reading.length; at++) {
+        const next = reading[at] as Reading
+        if ((bounds[at] as number) < least) total += this.#addToHeld(next, postings, start, at + 1)
+        else this.#add(next, postings, start, at + 1)
       }
       for (let at = 0; at < this.#count; at++) {
-        const cell = CELL * (this.#held[at] as number)
+        const place = this.#held[at] as number
+        const cell = CELL * place
         const gain = this.#cells[cell + GAIN] as number
         const cover = this.#cells[cell + COVER] as number
         this.#cells[cell + TURN] = 0
         if (gain === 0) continue
         total++
-        const tally = { listing: start + (this.#held[at] as number), gain, cover }
-        if (at < watchedHere) found.push(tally)
-        const score = bounds.score(gain, cover)
-        if (score < highest.least * ALMOST || !isAccepted(tally.listing)) continue
+        const listing = start + place
+        if (at < watchedHere) found.push({ listing, gain, cover })
+        const score = scoreOf(gain, cover / wholeCover)
+        if (score < least || !isAccepted(listing)) continue
+        best.push({ listing, gain, cover, score })
         highest.add(score)
-        best.push({ ...tally, score })
+        least = highest.least * ALMOST
       }
     }
-    return { best: best.filter(({ score }) => score >= highest.least * ALMOST), watched: found, total }
+    return { best: best.filter(({ score }) => score >= least), watched: found, total }
   }
 
   /** Begins a window, and puts the watched listings on the board. Returns how many there are in it. */
@@ -229,30 +233,14 @@ class Reading {
   }
 }
 
-/** The scores that listings can reach. */
-class Bounds {
-  readonly #wholeCover: number
-  /** By place of a term: the score of a listing that contains it and all later terms. */
-  readonly #highest: readonly number[]
-
-  constructor(terms: readonly Reading[]) {
-    this.#wholeCover = terms.reduce((sum, { term }) => sum + term.cover, 0)
-    let gain = 0
-    let cover = 0
-    const highest = terms.toReversed().map((one) => {
-      gain += one.highest
-      cover += one.term.cover
-      return this.score(gain, cover)
-    })
-    this.#highest = highest.reverse()
-  }
-
-  score(gain: number, cover: number): number {
-    return scoreOf(gain, cover / this.#wholeCover)
-  }
-
-  /** What no listing exceeds that contains none of the terms before this one. */
-  highestScore(at: number): number {
-    return this.#highest[at] as number
-  }
+/** By place of a term: what no score exceeds of a listing that contains none of the terms before it. */
+function boundsOf(terms: readonly Reading[], wholeCover: number): number[] {
+  let gain = 0
+  let cover = 0
+  const bounds = terms.toReversed().map(({ highest, term }) => {
+    gain += highest
+    cover += term.cover
+    return scoreOf(gain, cover / wholeCover)
+  })
+  return bounds.reverse()
 }
