@@ -28,6 +28,19 @@ describe('regex', () => {
     expect(await names('news|alarm')).toEqual(['get_news', 'set_alarm'])
   })
 
+  it('takes the start of a name as registered, as clients see it, and as its server calls it', async () => {
+    const listing: Listing = {
+      ...sampleListing('mcp__files__list_directory', 'Shows a folder'),
+      ownName: 'list_directory',
+      source: { kind: 'mcp', server: 'files' },
+    }
+    const found = async (pattern: string) => (await rank(pattern, [listing])).matches.length
+    for (const pattern of ['^mcp__files', '^files__', '^list_', '\\Alist_', '^list_directory$'])
+      expect([pattern, await found(pattern)]).toEqual([pattern, 1])
+    for (const pattern of ['^directory', '^iles', '^list$'])
+      expect([pattern, await found(pattern)]).toEqual([pattern, 0])
+  })
+
   it('says what matched', async () => {
     expect((await rank('weather')).matches.map(({ reasons }) => reasons)).toEqual([
       ['name matches /weather/', 'description matches /weather/'],

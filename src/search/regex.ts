@@ -9,7 +9,8 @@ const NAME_MATCHES = 2
 const DESCRIPTION_MATCHES = 1
 
 /**
- * Finds tools whose name or description matches a pattern, ignoring case; name matches first, then sorted by name.
+ * Finds tools whose name or description matches a pattern, ignoring case; name matches first, then sorted by name. `^` is the
+ * start of the registered name, of the name after `mcp__`, and of the server's own name.
  * Throws `pattern-invalid` if `compilePattern` rejects the pattern, or if it exceeds the work budget of one search:
  * no pattern blocks the process, and no result is silently incomplete.
  */
@@ -29,11 +30,12 @@ class RegexIndex implements SearchIndex {
     const source = query.pattern ?? query.words.join(' ')
     const pattern = compilePattern(source, { ignoreCase: true })
     const budget = new WorkBudget()
+    const spellings = START_OR_EDGE.test(source) ? spellingsOf : ({ name }: Listing) => [name]
     const matches: Scored[] = []
     for (const listings of this.#sources.values()) {
       for (const listing of listings) {
         if (!accepts(listing)) continue
-        const inName = pattern.test(listing.name, budget) ? NAME_MATCHES : 0
+        const inName = spellings(listing).some((name) => pattern.test(name, budget)) ? NAME_MATCHES : 0
         const inDescription = pattern.test(listing.description, budget) ? DESCRIPTION_MATCHES : 0
         if (inName + inDescription > 0) matches.push({ listing, score: inName + inDescription })
       }
@@ -47,6 +49,14 @@ class RegexIndex implements SearchIndex {
       unmatchedTerms: matches.length === 0 ? [source] : [],
     }
   }
+}
+
+/** What may match at the start of a name and not within it: only then do the spellings of a name matter. */
+const START_OR_EDGE = /\^|\\[AbB]/
+
+/** The name of a tool as it is registered, as clients of a gateway see it, and as its server calls it: each ends the one before. */
+function spellingsOf({ name, ownName, source }: Listing): string[] {
+  return source.kind === 'mcp' ? [name, name.replace(/^mcp__/, ''), ownName] : [name]
 }
 
 function reasonsOf(score: number, source: string): string[] {
