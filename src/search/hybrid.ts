@@ -169,7 +169,7 @@ export class HybridIndex implements SearchIndex {
     const listed = shown.map(({ candidate }) => candidate)
     const reasons = scan.reasonsOf(listed)
     return {
-      total: Math.max(scan.countAll(), fitting.length),
+      total: Math.max(options.countsAll === false ? 0 : scan.countAll(), fitting.length),
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
       confidence: scores[0] ?? 0,

@@ -83,9 +83,10 @@ export class RankedSearch {
     }
   }
 
-  #rank(limit: number, accepts: Accepts): Ranking | Promise<Ranking> {
+  #rank(limit: number, accepts: Accepts, countsAll = true): Ranking | Promise<Ranking> {
     const { query, index, memory } = this.#options
-    return index.rank(query, memory === undefined ? { limit, accepts } : { limit, accepts, memory })
+    const options = { limit, accepts, countsAll }
+    return index.rank(query, memory === undefined ? options : { ...options, memory })
   }
 
   /** Shares the first places if a source has more than its share. */
@@ -121,7 +122,7 @@ export class RankedSearch {
     // Called for every listing with a word of the query, so it makes no source keys.
     const accepts = (listing: Listing) =>
       (listing.source.kind !== 'mcp' || !servers.has(listing.source.server)) && this.#options.accepts(listing)
-    const { matches, confidence = 0 } = await this.#rank(SHARED_MATCHES, accepts)
+    const { matches, confidence = 0 } = await this.#rank(SHARED_MATCHES, accepts, false)
     return {
       matches: this.#pick(matches, SHARED_MATCHES).kept,
       isSure: confidence >= SURE_FROM,

@@ -39,6 +39,8 @@ export interface RankOptions {
   accepts(listing: Listing): boolean
   /** What served similar requests of this caller before; `hybrid` uses it. */
   readonly memory?: SearchMemory
+  /** False if the caller does not read `total`: with a filter, counting can take longer than ranking. */
+  readonly countsAll?: boolean
 }
 
 /** Knows which tools served similar requests before. */
