@@ -118,9 +118,9 @@ export class HybridIndex implements SearchIndex {
     }
   }
 
-  /** The whole index in bytes; undefined while vectors are missing. */
+  /** The whole index in bytes; undefined while vectors are missing, and before the first search of a restored index. */
   pack(): Uint8Array | undefined {
-    this.#settle()
+    if (this.#saved !== undefined) return undefined
     return packHybrid(
       this.#indexes,
       (listing) =>

@@ -33,7 +33,7 @@ export class LexicalIndex implements SearchIndex {
     this.change(this.#numbers.update(source, listings))
   }
 
-  /** Follows a change of the numbers. */
+  /** Applies a change of the numbers. */
   change({ removed, added }: NumberChange): void {
     for (const numbered of removed) this.#remove(numbered)
     for (const numbered of added) this.#add(numbered)

@@ -6,15 +6,15 @@ export interface Numbered {
   readonly listing: Listing
 }
 
-/** Which listings left and which came. A number may be in both: the removals come first. */
+/** Removed and added listings. A number may be in both: apply the removals first. */
 export interface NumberChange {
   readonly removed: readonly Numbered[]
   readonly added: readonly Numbered[]
 }
 
 /**
- * Gives the listings of an index numbers, under which their words and vectors are kept. The numbers of listings that left
- * are given again. A listing that several sources have has one number.
+ * Numbers the listings of an index; words and vectors are kept by number. Numbers of removed listings are reused. A listing
+ * that several sources have has one number.
  */
 export class ListingNumbers {
   readonly #listings: (Listing | undefined)[] = []
@@ -59,7 +59,7 @@ export class ListingNumbers {
     return { removed, added }
   }
 
-  /** Keeps the numbers below `count`, before the first update, for listings that are to be claimed. */
+  /** Reserves the numbers below `count`, to be claimed. Call before the first update. */
   reserve(count: number): void {
     this.#listings.length = count
   }

@@ -5,7 +5,9 @@ import type { ListingGroups } from '../registry/snapshot.ts'
 import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { hybrid } from './hybrid.ts'
+import { parseQuery } from './query/query.ts'
 import { packSections, readSections } from './saved-index.ts'
+import { acceptEvery } from './searcher.ts'
 import type { Embedder } from './vectors/embedder.ts'
 
 const WORKSHOP = new URL('../../bench/recall/', import.meta.url)
@@ -40,6 +42,7 @@ function workshop(): Map<string, Listing[]> {
 }
 
 const table = staticEmbedder()
+const EVERY = { limit: 10, accepts: acceptEvery }
 
 class Start {
   embedded = 0
@@ -139,6 +142,35 @@ describe('a saved index', () => {
     const restored = new Start(start.searcher.exportIndex())
     expect(await restored.sync(changed)).toBe(0)
     expect(await restored.answers()).toEqual(await start.answers())
+  })
+
+  it('follows a source that changes, and changes back, before the first search', async () => {
+    const groups = workshop()
+    const [key = '', listings = []] = [...groups][0] ?? []
+    const restored = hybrid({ embedder: table })
+    restored.importIndex(await saved)
+    const index = restored.open()
+    for (const [source, held] of groups) index.update(source, held)
+    const others = { ...(listings[0] as Listing), description: 'Tunes the harpsichord' }
+    index.update(key, [others])
+    index.update(key, [])
+    // Nothing is lost before the first search.
+    expect(restored.exportIndex()).toBeUndefined()
+    const again = workshop().get(key) ?? []
+    index.update(key, again)
+    const fresh = hybrid({ embedder: table }).open()
+    for (const [source, held] of groups) fresh.update(source, source === key ? again : held)
+    for (const query of [...QUERIES, 'tune the harpsichord'])
+      expect(await index.rank(parseQuery(query), EVERY)).toEqual(await fresh.rank(parseQuery(query), EVERY))
+  })
+
+  it('has its vectors before the first search', async () => {
+    const restored = hybrid({ embedder: table })
+    restored.importIndex(await saved)
+    const index = restored.open()
+    for (const [source, held] of workshop()) index.update(source, held)
+    const other = hybrid({ embedder: table })
+    expect(other.importVectors(restored.exportVectors())).toBe([...workshop().values()].flat().length)
   })
 
   it('is not made of a catalogue in which two sources have the same listing', async () => {

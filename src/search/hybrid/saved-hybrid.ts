@@ -57,15 +57,15 @@ interface SavedSource {
 
 /**
  * A saved index whose listings are claimed source by source: a source whose texts are those of the saved index takes its
- * entries over, any other is indexed as usual. `restore` fills the indexes with what was claimed.
+ * entries over, any other is indexed as usual. Vectors are there at once; `restore` fills in the words of what was claimed.
  */
 export class SavedHybrid {
   readonly #indexes: HybridIndexes
   readonly #sections: Sections
   readonly #sources = new Map<string, SavedSource>()
   readonly #marks: Uint8Array
-  /** What is to be indexed as usual. */
-  readonly #changed: (readonly [source: string, listings: readonly Listing[]])[] = []
+  /** What is to be indexed as usual: the newest listings of a source. */
+  readonly #changed = new Map<string, readonly Listing[]>()
 
   /** The indexes must be empty. */
   constructor(sections: Sections, indexes: HybridIndexes) {
@@ -79,6 +79,7 @@ export class SavedHybrid {
       first += count
     }
     indexes.vectors.numbers.reserve(first)
+    indexes.vectors.adopt(this.#vectors())
   }
 
   /** Takes the listings of a source; returns their marks if they are those of the saved index. */
@@ -86,10 +87,11 @@ export class SavedHybrid {
     const saved = this.#sources.get(source)
     const { numbers } = this.#indexes.vectors
     if (saved === undefined || !this.#isSame(saved, listings)) {
-      this.#changed.push([source, listings])
+      this.#changed.set(source, listings)
       return undefined
     }
     this.#sources.delete(source)
+    this.#changed.delete(source)
     numbers.claim(source, listings, saved.first)
     return this.#marks.subarray(saved.first, saved.first + saved.count)
   }
@@ -108,7 +110,7 @@ export class SavedHybrid {
       Array.from({ length: count }, (_, at) => first + at),
     )
     lexical.adopt(this.#words(), gone.length === 0 ? undefined : marked(gone, this.#marks.length))
-    vectors.adopt(this.#vectors(), gone)
+    vectors.drop(gone)
     vectors.numbers.free(gone)
     for (const [source, listings] of this.#changed) {
       const change = vectors.numbers.update(source, listings)

@@ -95,9 +95,7 @@ export class PostingLists {
     this.lengths[id] = values.length
     this.#sizes[id] = size
     this.#live += values.length
-    let peak = 0
-    for (let at = 0; at < values.length; at++) peak = Math.max(peak, (values[at] as number) & IMPACT_MASK)
-    this.peaks[id] = peak
+    this.peaks[id] = highestImpact(values)
   }
 
   /** Releases an empty list. */
@@ -126,6 +124,7 @@ export class PostingLists {
       this.notes.set(notes.subarray(start, start + length), block)
       this.starts[id] = block
       this.#sizes[id] = size
+      this.peaks[id] = highestImpact(values.subarray(start, start + length))
     }
   }
 
@@ -168,6 +167,12 @@ function copied(bytes: Uint8Array<ArrayBuffer>, room: number): Uint8Array<ArrayB
   const larger = new Uint8Array(room)
   larger.set(bytes)
   return larger
+}
+
+function highestImpact(values: Uint32Array): number {
+  let highest = 0
+  for (let at = 0; at < values.length; at++) highest = Math.max(highest, (values[at] as number) & IMPACT_MASK)
+  return highest
 }
 
 /** The first place from `start` on whose posting is of this listing or a later one; `end` if there is none. */

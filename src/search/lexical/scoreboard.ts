@@ -6,7 +6,7 @@ import type { Term } from './vocabulary.ts'
 const COVERAGE = 0.5
 
 /** The score of a listing, from what its words gain and the share of the query that they cover. */
-export function scoreOf(gain: number, coverage: number): number {
+function scoreOf(gain: number, coverage: number): number {
   return gain * (1 - COVERAGE + COVERAGE * coverage)
 }
 
@@ -23,15 +23,17 @@ export interface BoardQuery {
   isAccepted(listing: number): boolean
 }
 
-/** What one listing gains from its words, and how much of the query they cover. */
+/** How well one listing fits by its words. */
 export interface Tally {
+  /** Its number. */
   readonly listing: number
-  readonly gain: number
-  readonly cover: number
+  readonly score: number
+  /** The share of the query that it covers, weighted by rarity. */
+  readonly coverage: number
 }
 
 export interface Leaders {
-  /** The best listings and few others, by number. */
+  /** The best accepted listings and few others, unordered. */
   readonly best: readonly Tally[]
   /** Those of the watched listings that contain a term. */
   readonly watched: readonly Tally[]
@@ -58,43 +60,51 @@ const ALMOST = 1 - 1e-5
  * are the longest, are only read for listings that are on the board already.
  */
 export class Scoreboard {
-  readonly #cells = new Float32Array(CELL * WINDOW)
+  readonly #window: number
+  readonly #cells: Float32Array
   /** The listings on the board, by their place in the window; the first `#count` entries. */
-  readonly #held = new Uint16Array(WINDOW)
+  readonly #held: Uint32Array
   #count = 0
   /** A bit per listing of the window that contains a term or is watched. */
-  readonly #seen = new Uint32Array(WINDOW / 32)
+  readonly #seen: Uint32Array
+
+  /** `window`: how many listings are tallied at once, a multiple of 32. */
+  constructor({ window = WINDOW }: { readonly window?: number } = {}) {
+    this.#window = window
+    this.#cells = new Float32Array(CELL * window)
+    this.#held = new Uint32Array(window)
+    this.#seen = new Uint32Array(window / 32)
+  }
 
   leaders({ terms, postings, limit, watched, end, isAccepted }: BoardQuery): Leaders {
     const reading = terms.map((term) => new Reading(term, postings)).sort((a, b) => b.highest - a.highest)
     const wholeCover = terms.reduce((sum, { cover }) => sum + cover, 0)
     const bounds = boundsOf(reading, wholeCover)
     const waiting = [...watched].sort((a, b) => b - a)
-    const highest = new Highest(Math.min(limit, end))
-    const best: (Tally & { readonly score: number })[] = []
+    const highest = new Highest(limit > 0 ? Math.min(limit, end) : 0)
+    const best: Tally[] = []
     const found: Tally[] = []
     let total = 0
     let least = 0
-    for (let start = 0; start < end; start += WINDOW) {
+    for (let start = 0; start < end; start += this.#window) {
       const watchedHere = this.#watch(waiting, start)
       for (let at = 0; at < reading.length; at++) {
         const next = reading[at] as Reading
         if ((bounds[at] as number) < least) total += this.#addToHeld(next, postings, start, at + 1)
         else this.#add(next, postings, start, at + 1)
       }
+      this.#release()
       for (let at = 0; at < this.#count; at++) {
         const place = this.#held[at] as number
-        const cell = CELL * place
-        const gain = this.#cells[cell + GAIN] as number
-        const cover = this.#cells[cell + COVER] as number
-        this.#cells[cell + TURN] = 0
+        const gain = this.#cells[CELL * place + GAIN] as number
         if (gain === 0) continue
         total++
         const listing = start + place
-        if (at < watchedHere) found.push({ listing, gain, cover })
-        const score = scoreOf(gain, cover / wholeCover)
+        const coverage = (this.#cells[CELL * place + COVER] as number) / wholeCover
+        const score = scoreOf(gain, coverage)
+        if (at < watchedHere) found.push({ listing, score, coverage })
         if (score < least || !isAccepted(listing)) continue
-        best.push({ listing, gain, cover, score })
+        best.push({ listing, score, coverage })
         highest.add(score)
         least = highest.least * ALMOST
       }
@@ -102,11 +112,16 @@ export class Scoreboard {
     return { best: best.filter(({ score }) => score >= least), watched: found, total }
   }
 
+  /** Leaves the board ready for the next window, whatever becomes of this one: a filter may throw. */
+  #release(): void {
+    for (let at = 0; at < this.#count; at++) this.#cells[CELL * (this.#held[at] as number) + TURN] = 0
+  }
+
   /** Begins a window, and puts the watched listings on the board. Returns how many there are in it. */
   #watch(waiting: number[], start: number): number {
     this.#count = 0
     this.#seen.fill(0)
-    while ((waiting.at(-1) ?? Number.POSITIVE_INFINITY) < start + WINDOW) {
+    while ((waiting.at(-1) ?? Number.POSITIVE_INFINITY) < start + this.#window) {
       const place = (waiting.pop() as number) - start
       const cell = CELL * place
       if (place < 0 || this.#cells[cell + TURN] !== 0) continue
@@ -125,7 +140,7 @@ export class Scoreboard {
     const cells = this.#cells
     const held = this.#held
     const seen = this.#seen
-    const until = (start + WINDOW) * (IMPACT_MASK + 1)
+    const until = (start + this.#window) * (IMPACT_MASK + 1)
     let count = this.#count
     for (const cursor of cursors) {
       const { end, extra } = cursor
@@ -157,12 +172,12 @@ export class Scoreboard {
     this.#count = count
   }
 
-  /** Adds the gains of the listings on the board that contain a term. Returns how many others contain it, and none before. */
+  /** Adds the gains of the listings on the board that contain a term. Returns how many others contain it and no earlier one. */
   #addToHeld({ term, cursors }: Reading, { values }: PostingLists, start: number, turn: number): number {
     const { weight, cover } = term
     const cells = this.#cells
     const seen = this.#seen
-    const until = (start + WINDOW) * (IMPACT_MASK + 1)
+    const until = (start + this.#window) * (IMPACT_MASK + 1)
     let others = 0
     for (const cursor of cursors) {
       const { end, extra } = cursor

@@ -3,7 +3,7 @@ import { acceptEvery, type RankOptions } from '../searcher.ts'
 import { compareNames } from '../top-matches.ts'
 import { FIELDS } from './listing-terms.ts'
 import { LISTING_SHIFT, type PostingLists } from './posting-lists.ts'
-import { type Scoreboard, scoreOf, type Tally } from './scoreboard.ts'
+import type { Scoreboard } from './scoreboard.ts'
 import type { QueryTerm, WeightedWord } from './vocabulary.ts'
 
 /** What words say about one listing. */
@@ -33,7 +33,6 @@ interface ScanParts {
 /** The listings that contain words of one query: the best, their reasons, and words that no listing contains. */
 export class WordScan {
   readonly #scanned: ScanParts
-  readonly #wholeCover: number
   /** By number, of those that were asked for. */
   readonly #rates = new Map<number, WordRate>()
   /** How many listings contain a word of the query, accepted or not; known once the best are. */
@@ -41,7 +40,6 @@ export class WordScan {
 
   constructor(scanned: ScanParts) {
     this.#scanned = scanned
-    this.#wholeCover = scanned.terms.reduce((sum, { cover }) => sum + cover, 0)
   }
 
   /** How many accepted listings contain a word of the query. Reads them all, unless every listing is accepted. */
@@ -79,15 +77,12 @@ export class WordScan {
       accepts === acceptEvery ? () => true : (number: number): boolean => this.#isAccepted(number)
     const leaders = board.leaders({ terms, postings, limit, watched, end: listings.length, isAccepted })
     this.#total = leaders.total
-    for (const tally of leaders.watched) this.#rates.set(tally.listing, this.#rateOf(tally))
-    const best: WordMatch[] = []
-    for (const tally of leaders.best) {
-      const listing = listings[tally.listing]
-      const rate = this.#rateOf(tally)
-      this.#rates.set(tally.listing, rate)
-      if (listing !== undefined) insert(best, { listing, number: tally.listing, ...rate }, limit)
-    }
-    return best
+    for (const tally of [...leaders.watched, ...leaders.best]) this.#rates.set(tally.listing, tally)
+    const matches = leaders.best.flatMap(({ listing: number, score, coverage }): WordMatch[] => {
+      const listing = listings[number]
+      return listing === undefined ? [] : [{ listing, number, score, coverage }]
+    })
+    return matches.sort(bestFirst).slice(0, Math.max(0, limit))
   }
 
   /** How well one of the best or of the watched listings fits; 0 if it contains no word of the query. */
@@ -95,20 +90,18 @@ export class WordScan {
     return this.#rates.get(number) ?? NOTHING
   }
 
-  #rateOf({ gain, cover }: Tally): WordRate {
-    const coverage = cover / this.#wholeCover
-    return { score: scoreOf(gain, coverage), coverage }
-  }
-
   /** For each match, the words it contains and in which fields. */
   reasonsOf(matches: readonly { readonly number: number }[]): string[][] {
     const { terms, words } = this.#scanned
-    return matches.map(({ number }) =>
-      terms.flatMap((term) => {
-        const fields = this.#fieldsOf(term, number)
-        return fields === 0 ? [] : [`${quoted(words[term.written[0] ?? 0])} in ${FIELD_LABELS[fields]}`]
-      }),
-    )
+    const reasons = matches.map((): string[] => [])
+    for (const term of terms) {
+      const word = quoted(words[term.written[0] ?? 0])
+      for (let at = 0; at < matches.length; at++) {
+        const fields = this.#fieldsOf(term, (matches[at] as { number: number }).number)
+        if (fields > 0) reasons[at]?.push(`${word} in ${FIELD_LABELS[fields]}`)
+      }
+    }
+    return reasons
   }
 
   /** Words that no accepted listing contains, as written. */
@@ -160,23 +153,10 @@ function quoted(word: WeightedWord | undefined): string {
   return `"${word.written}" ("${word.text}")`
 }
 
-function insert(best: WordMatch[], match: WordMatch, limit: number): void {
-  let low = 0
-  let high = best.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (isBefore(match, best[middle])) high = middle
-    else low = middle + 1
-  }
-  if (low >= limit) return
-  best.splice(low, 0, match)
-  if (best.length > limit) best.pop()
-}
-
-function isBefore(a: WordMatch, b: WordMatch | undefined): boolean {
-  if (b === undefined || a.score !== b.score) return b === undefined || a.score > b.score
-  if (a.listing.trust !== b.listing.trust) return a.listing.trust > b.listing.trust
-  return compareNames(a.listing.name, b.listing.name) < 0
+function bestFirst(a: WordMatch, b: WordMatch): number {
+  return (
+    b.score - a.score || b.listing.trust - a.listing.trust || compareNames(a.listing.name, b.listing.name)
+  )
 }
 
 /** Field names for reasons, indexed by field bits. */

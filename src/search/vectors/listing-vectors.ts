@@ -51,7 +51,7 @@ export class ListingVectors {
     this.change(this.numbers.update(source, listings))
   }
 
-  /** Follows a change of the numbers. */
+  /** Applies a change of the numbers. */
   change({ removed, added }: NumberChange): void {
     for (const { number } of removed) this.#vectors.delete(number)
     for (const numbered of added) this.#add(numbered)
@@ -105,11 +105,15 @@ export class ListingVectors {
     return { ...this.#vectors.pack(numbers), keys }
   }
 
-  /** Takes over the vectors of `pack`, but for these numbers. It must be empty. */
-  adopt(saved: SavedVectors & { readonly keys: Float64Array }, gone: readonly number[]): void {
+  /** Takes over the vectors of `pack`. It must be empty. */
+  adopt(saved: SavedVectors & { readonly keys: Float64Array }): void {
     this.#vectors.adopt(saved)
     this.#keys = saved.keys
-    for (const number of gone) this.#vectors.delete(number)
+  }
+
+  /** Removes the vectors of these numbers. */
+  drop(numbers: readonly number[]): void {
+    for (const number of numbers) this.#vectors.delete(number)
   }
 
   /** Adds these vectors to a collection. */

@@ -20,13 +20,13 @@ export interface VectorSearcher extends Searcher {
   importVectors(bytes: Uint8Array): number
   /**
    * The whole index, words and vectors, so that a known catalogue need not be read again: the one with which it was
-   * opened first. Undefined if there is none, if its vectors are not there yet, if two sources have the same listing, and for
-   * searchers that save only vectors.
+   * opened first. Undefined if there is none, if its vectors are not there yet, if two sources have the same listing, before
+   * the first search of an index that started from a saved one, and for searchers that save only vectors.
    */
   exportIndex(): Uint8Array | undefined
   /**
    * Lets the next index that is opened start from the output of `exportIndex`. Sources that have changed since are indexed
-   * as usual. Returns 'ready'; bytes of another release or embedder ('outdated'), and damaged ones and those that were cut
+   * as usual, and what is not there when the first search begins is dropped. Returns 'ready'; bytes of another release or embedder ('outdated'), and damaged ones and those that were cut
    * short ('damaged') are ignored.
    */
   importIndex(bytes: Uint8Array): 'ready' | 'outdated' | 'damaged'
