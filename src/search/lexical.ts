@@ -40,15 +40,15 @@ export class LexicalIndex implements SearchIndex {
     this.#vocabulary.postings.compactIfSparse()
   }
 
-  rank(query: Query, { limit, accepts }: RankOptions): Ranking {
+  rank(query: Query, { limit, accepts, countsAll = true }: RankOptions): Ranking {
     const scan = this.scan(
       query.words.map((text) => ({ text, weight: 1 })),
       accepts,
     )
-    const best = scan.best(limit)
+    const best = scan.best(limit, { countsAll })
     const reasons = scan.reasonsOf(best)
     return {
-      total: scan.countAll(),
+      total: countsAll ? scan.countAll() : best.length,
       matches: best.map(({ listing, score }, at) => ({
         listing,
         score: Math.round(score * 1000) / 1000,

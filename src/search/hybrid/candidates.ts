@@ -35,7 +35,7 @@ export class CandidateFinder {
     vectors: RequestVectors,
     options: RankOptions,
   ): { candidates: Candidate[]; scan: WordScan } {
-    const { limit, accepts } = options
+    const { limit, accepts, countsAll = true } = options
     const near = this.#nearest(vectors, limit, accepts)
     const partViews = request.parts.map(({ text, words }, at) =>
       this.#viewPart(text, words, vectors.parts[at], near.parts[at] ?? [], accepts),
@@ -47,10 +47,8 @@ export class CandidateFinder {
     ])
     const numbered = Array.from(others, (listing) => [listing, this.#numberOf(listing)] as const)
     const scan = this.#lexical.scan(request.words, accepts)
-    const byWords = scan.best(
-      Math.max(limit, BY_WORDS),
-      numbered.map(([, number]) => number),
-    )
+    const watched = numbered.map(([, number]) => number)
+    const byWords = scan.best(Math.max(limit, BY_WORDS), { watched, countsAll })
     const numbers = new Map([
       ...byWords.map(({ listing, number }) => [listing, number] as const),
       ...numbered,

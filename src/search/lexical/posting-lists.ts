@@ -63,6 +63,21 @@ export class PostingLists {
     return at < end && (this.values[at] as number) >>> LISTING_SHIFT === listing ? at : -1
   }
 
+  /** Visits the postings of these listings, which are sorted: the place in `values`, and that among the listings. */
+  findAll(id: number, listings: Uint32Array, visit: (at: number, place: number) => void): void {
+    const { values } = this
+    const end = (this.starts[id] as number) + (this.lengths[id] as number)
+    let at = this.starts[id] as number
+    for (let place = 0; place < listings.length && at < end; place++) {
+      const listing = listings[place] as number
+      // Ever longer steps find a near one quickly, and a far one too.
+      let step = 1
+      while (at + step < end && (values[at + step] as number) >>> LISTING_SHIFT < listing) step *= 2
+      at = firstFrom(values, at + (step >>> 1), Math.min(end, at + step + 1), listing)
+      if (at < end && (values[at] as number) >>> LISTING_SHIFT === listing) visit(at, place)
+    }
+  }
+
   /** Removes the posting of a listing; returns whether there was one. */
   remove(id: number, listing: number): boolean {
     const at = this.find(id, listing)

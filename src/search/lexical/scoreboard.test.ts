@@ -70,17 +70,26 @@ describe('the scoreboard', () => {
         fc.integer({ min: 1, max: 30 }),
         fc.array(fc.nat(LISTINGS - 1), { maxLength: 10 }),
         fc.integer({ min: 1, max: 4 }),
-        (described, limit, watched, every) => {
+        fc.boolean(),
+        (described, limit, watched, every, countsAll) => {
           const isAccepted = (listing: number) => listing % every === 0
-          const query = { ...indexed(described), limit, watched, end: LISTINGS, isAccepted }
+          const isEvery = every === 1
+          const query = {
+            ...indexed(described),
+            limit,
+            watched,
+            end: LISTINGS,
+            isAccepted: isEvery ? undefined : isAccepted,
+            countsAll,
+          }
           const { best, watched: rated, total } = board.leaders(query)
           const scores = expected(described)
-          expect(total).toBe(scores.size)
           for (const { listing, score, coverage } of [...best, ...rated]) {
             expect(score / (scores.get(listing)?.score ?? 0)).toBeCloseTo(1, 4)
             expect(coverage).toBeCloseTo(scores.get(listing)?.coverage ?? 0, 4)
           }
           const accepted = [...scores].filter(([listing]) => isAccepted(listing))
+          if (countsAll) expect(total).toBe(accepted.length)
           const wanted = accepted.map(([, { score }]) => score).toSorted((a, b) => b - a)
           const found = best.map(({ score }) => score).toSorted((a, b) => b - a)
           expect(best.every(({ listing }) => isAccepted(listing))).toBe(true)
@@ -99,7 +108,14 @@ describe('the scoreboard', () => {
     const described: Described[] = [
       { weight: 1, cover: 1, forms: [{ weight: 0, impacts: { 3: 90, 70: 20 } }] },
     ]
-    const query = { ...indexed(described), limit: 5, watched: [], end: LISTINGS, isAccepted: () => true }
+    const query = {
+      ...indexed(described),
+      limit: 5,
+      watched: [],
+      end: LISTINGS,
+      isAccepted: undefined,
+      countsAll: true,
+    }
     const before = board.leaders(query)
     const isAccepted = (): boolean => {
       throw new Error('no')
@@ -111,7 +127,14 @@ describe('the scoreboard', () => {
 
   it.each([0, -1, Number.NaN])('finds nothing for a limit of %d, and counts', (limit) => {
     const described: Described[] = [{ weight: 1, cover: 1, forms: [{ weight: 0, impacts: { 3: 90 } }] }]
-    const query = { ...indexed(described), limit, watched: [], end: LISTINGS, isAccepted: () => true }
+    const query = {
+      ...indexed(described),
+      limit,
+      watched: [],
+      end: LISTINGS,
+      isAccepted: undefined,
+      countsAll: true,
+    }
     expect(board.leaders(query)).toEqual({ best: [], watched: [], total: 1 })
   })
 })

@@ -20,7 +20,10 @@ export interface BoardQuery {
   readonly watched: readonly number[]
   /** The numbers of listings are below this. */
   readonly end: number
-  isAccepted(listing: number): boolean
+  /** Whether a listing may be found; undefined if every one may. */
+  readonly isAccepted: ((listing: number) => boolean) | undefined
+  /** Whether all accepted listings are to be counted. */
+  readonly countsAll: boolean
 }
 
 /** How well one listing fits by its words. */
@@ -37,7 +40,7 @@ export interface Leaders {
   readonly best: readonly Tally[]
   /** Those of the watched listings that contain a term. */
   readonly watched: readonly Tally[]
-  /** How many listings contain a term, accepted or not. */
+  /** How many accepted listings contain a term, if they are counted. */
   readonly total: number
 }
 
@@ -76,7 +79,8 @@ export class Scoreboard {
     this.#seen = new Uint32Array(window / 32)
   }
 
-  leaders({ terms, postings, limit, watched, end, isAccepted }: BoardQuery): Leaders {
+  leaders(query: BoardQuery): Leaders {
+    const { terms, postings, limit, watched, end, isAccepted, countsAll } = query
     const reading = terms.map((term) => new Reading(term, postings)).sort((a, b) => b.highest - a.highest)
     const wholeCover = terms.reduce((sum, { cover }) => sum + cover, 0)
     const bounds = boundsOf(reading, wholeCover)
@@ -90,7 +94,7 @@ export class Scoreboard {
       const watchedHere = this.#watch(waiting, start)
       for (let at = 0; at < reading.length; at++) {
         const next = reading[at] as Reading
-        if ((bounds[at] as number) < least) total += this.#addToHeld(next, postings, start, at + 1)
+        if ((bounds[at] as number) < least) total += this.#addToHeld(next, query, start, at + 1)
         else this.#add(next, postings, start, at + 1)
       }
       this.#release()
@@ -98,12 +102,14 @@ export class Scoreboard {
         const place = this.#held[at] as number
         const gain = this.#cells[CELL * place + GAIN] as number
         if (gain === 0) continue
-        total++
         const listing = start + place
         const coverage = (this.#cells[CELL * place + COVER] as number) / wholeCover
         const score = scoreOf(gain, coverage)
         if (at < watchedHere) found.push({ listing, score, coverage })
-        if (score < least || !isAccepted(listing)) continue
+        if (score < least && !countsAll) continue
+        if (isAccepted !== undefined && !isAccepted(listing)) continue
+        total++
+        if (score < least) continue
         best.push({ listing, score, coverage })
         highest.add(score)
         least = highest.least * ALMOST
@@ -173,8 +179,10 @@ export class Scoreboard {
   }
 
   /** Adds the gains of the listings on the board that contain a term. Returns how many others contain it and no earlier one. */
-  #addToHeld({ term, cursors }: Reading, { values }: PostingLists, start: number, turn: number): number {
+  #addToHeld({ term, cursors }: Reading, query: BoardQuery, start: number, turn: number): number {
     const { weight, cover } = term
+    const { values } = query.postings
+    const isAccepted = query.countsAll ? query.isAccepted : undefined
     const cells = this.#cells
     const seen = this.#seen
     const until = (start + this.#window) * (IMPACT_MASK + 1)
@@ -190,7 +198,7 @@ export class Scoreboard {
         const bit = 1 << (place & 31)
         if ((bits & bit) === 0) {
           seen[place >>> 5] = bits | bit
-          others++
+          if (isAccepted === undefined || isAccepted(start + place)) others++
           continue
         }
         const cell = CELL * place

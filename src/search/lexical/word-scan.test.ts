@@ -55,10 +55,7 @@ describe('a scan by words', () => {
           const best = scan.best(limit)
           // Watched listings are rated in full.
           const fresh = index.scan(words, accepts)
-          fresh.best(
-            1,
-            listings.map((listing) => numbers.numberOf(listing) ?? -1),
-          )
+          fresh.best(1, { watched: listings.map((listing) => numbers.numberOf(listing) ?? -1) })
           const rated = listings
             .filter((listing) => accepts(listing))
             .map((listing) => ({ listing, ...fresh.rate(numbers.numberOf(listing) ?? -1) }))
@@ -91,7 +88,7 @@ describe('a scan by words', () => {
     )
     const watched = [0, 1, 8_190, 8_193, 19_998].map((at) => numbers.numberOf(listings[at] as Listing) ?? -1)
     const scan = index.scan([{ text: 'mail', weight: 1 }], acceptEvery)
-    const best = scan.best(2, [...watched, -1, 8_190])
+    const best = scan.best(2, { watched: [...watched, -1, 8_190] })
     expect(best).toHaveLength(2)
     expect(watched.map((number) => scan.rate(number).score > 0)).toEqual([true, false, true, true, true])
     expect(scan.countAll()).toBe(6_667)

@@ -3,7 +3,7 @@ import { acceptEvery, type RankOptions } from '../searcher.ts'
 import { compareNames } from '../top-matches.ts'
 import { FIELDS } from './listing-terms.ts'
 import { LISTING_SHIFT, type PostingLists } from './posting-lists.ts'
-import type { Scoreboard } from './scoreboard.ts'
+import type { Leaders, Scoreboard } from './scoreboard.ts'
 import type { QueryTerm, WeightedWord } from './vocabulary.ts'
 
 /** What words say about one listing. */
@@ -16,6 +16,11 @@ export interface WordRate {
 export interface WordMatch extends WordRate {
   readonly listing: Listing
   readonly number: number
+}
+
+interface BestOptions {
+  readonly watched?: readonly number[]
+  readonly countsAll?: boolean
 }
 
 const NOTHING: WordRate = { score: 0, coverage: 0 }
@@ -35,54 +40,41 @@ export class WordScan {
   readonly #scanned: ScanParts
   /** By number, of those that were asked for. */
   readonly #rates = new Map<number, WordRate>()
-  /** How many listings contain a word of the query, accepted or not; known once the best are. */
   #total: number | undefined
 
   constructor(scanned: ScanParts) {
     this.#scanned = scanned
   }
 
-  /** How many accepted listings contain a word of the query. Reads them all, unless every listing is accepted. */
+  /** How many accepted listings contain a word of the query. */
   countAll(): number {
-    const { terms, postings, listings } = this.#scanned
-    const { values, starts, lengths } = postings
-    const isEvery = this.#scanned.accepts === acceptEvery
-    if (isEvery && this.#total !== undefined) return this.#total
-    const seen = new Uint32Array((listings.length >>> 5) + 1)
-    let count = 0
-    for (const { forms } of terms) {
-      for (const { list } of forms) {
-        const start = starts[list] as number
-        const end = start + (lengths[list] as number)
-        for (let at = start; at < end; at++) {
-          const number = (values[at] as number) >>> LISTING_SHIFT
-          const bit = 1 << (number & 31)
-          const bits = seen[number >>> 5] as number
-          if ((bits & bit) !== 0) continue
-          seen[number >>> 5] = bits | bit
-          if (isEvery || this.#isAccepted(number)) count++
-        }
-      }
-    }
-    return count
+    this.#total ??= this.#read(0, [], true).total
+    return this.#total
   }
 
   /**
    * The listings with the highest scores, best first; ties by trust, then by name. `watched` are numbers of listings to rate
-   * beside them.
+   * beside them. `countsAll`: `countAll` will be called, and all are counted on the way.
    */
-  best(limit: number, watched: readonly number[] = []): WordMatch[] {
-    const { board, terms, postings, listings, accepts } = this.#scanned
-    const isAccepted =
-      accepts === acceptEvery ? () => true : (number: number): boolean => this.#isAccepted(number)
-    const leaders = board.leaders({ terms, postings, limit, watched, end: listings.length, isAccepted })
-    this.#total = leaders.total
-    for (const tally of [...leaders.watched, ...leaders.best]) this.#rates.set(tally.listing, tally)
-    const matches = leaders.best.flatMap(({ listing: number, score, coverage }): WordMatch[] => {
+  best(limit: number, { watched = [], countsAll = false }: BestOptions = {}): WordMatch[] {
+    const { listings } = this.#scanned
+    const leaders = this.#read(limit, watched, countsAll)
+    if (countsAll) this.#total = leaders.total
+    for (const tally of leaders.watched) this.#rates.set(tally.listing, tally)
+    const best: WordMatch[] = []
+    for (const tally of leaders.best) {
+      const { listing: number, score, coverage } = tally
       const listing = listings[number]
-      return listing === undefined ? [] : [{ listing, number, score, coverage }]
-    })
-    return matches.sort(bestFirst).slice(0, Math.max(0, limit))
+      this.#rates.set(number, tally)
+      if (listing !== undefined) best.push({ listing, number, score, coverage })
+    }
+    return best.sort(bestFirst).slice(0, Math.max(0, limit))
+  }
+
+  #read(limit: number, watched: readonly number[], countsAll: boolean): Leaders {
+    const { board, terms, postings, listings, accepts } = this.#scanned
+    const isAccepted = accepts === acceptEvery ? undefined : (number: number) => this.#isAccepted(number)
+    return board.leaders({ terms, postings, limit, watched, end: listings.length, isAccepted, countsAll })
   }
 
   /** How well one of the best or of the watched listings fits; 0 if it contains no word of the query. */
@@ -92,14 +84,25 @@ export class WordScan {
 
   /** For each match, the words it contains and in which fields. */
   reasonsOf(matches: readonly { readonly number: number }[]): string[][] {
-    const { terms, words } = this.#scanned
+    const { terms, words, postings } = this.#scanned
+    const sorted = matches.map(({ number }, at) => ({ number, at })).sort((a, b) => a.number - b.number)
+    const listings = Uint32Array.from(
+      sorted.filter(({ number }) => number >= 0),
+      ({ number }) => number,
+    )
+    const first = sorted.length - listings.length
     const reasons = matches.map((): string[] => [])
-    for (const term of terms) {
-      const word = quoted(words[term.written[0] ?? 0])
-      for (let at = 0; at < matches.length; at++) {
-        const fields = this.#fieldsOf(term, (matches[at] as { number: number }).number)
-        if (fields > 0) reasons[at]?.push(`${word} in ${FIELD_LABELS[fields]}`)
-      }
+    const fields = new Uint8Array(listings.length)
+    for (const { forms, written } of terms) {
+      fields.fill(0)
+      for (const { list } of forms)
+        postings.findAll(list, listings, (at, place) => {
+          fields[place] = (fields[place] as number) | (postings.notes[at] as number)
+        })
+      const word = quoted(words[written[0] ?? 0])
+      for (let place = 0; place < fields.length; place++)
+        if (fields[place] !== 0)
+          reasons[sorted[first + place]?.at ?? 0]?.push(`${word} in ${FIELD_LABELS[fields[place] ?? 0]}`)
     }
     return reasons
   }
@@ -134,17 +137,6 @@ export class WordScan {
   #isAccepted(number: number): boolean {
     const listing = this.#scanned.listings[number]
     return listing !== undefined && this.#scanned.accepts(listing)
-  }
-
-  /** The fields of a listing that contain a term, as bits. */
-  #fieldsOf({ forms }: QueryTerm, number: number): number {
-    const { postings } = this.#scanned
-    let fields = 0
-    for (const { list } of forms) {
-      const found = postings.find(list, number)
-      if (found >= 0) fields |= postings.notes[found] as number
-    }
-    return fields
   }
 }
 
