@@ -151,8 +151,8 @@ describe('a server that failed to start', () => {
     await statusOf(world, store)
     await world.pass(4_000)
     const servers = connect(world, store)
-    const pause = 'so it was not started again; next attempt in 6 s, or now with "toolcrib doctor"'
-    const reason = `no such thing (failed 4 s ago, ${pause})`
+    const pause = 'so it was not started again; try it now with "toolcrib doctor"'
+    const reason = `failed before, next attempt in 6 s: no such thing (failed 4 s ago, ${pause})`
     expect(await servers.ready()).toEqual([{ ...FAILED, reason }])
     expect(servers.failure('a')).toEqual({
       reason: 'no such thing',
@@ -171,8 +171,30 @@ describe('a server that failed to start', () => {
     [2 * 60 * 60_000, '2 h'],
   ])('is reported with times that people read at a glance: %i ms as %s', (ms, shown) => {
     const failure = { reason: 'no', failures: 2, failedAt: 0, retryAt: 2 * ms }
-    expect(describeStartFailure(failure, ms)).toContain(
-      `last ${shown} ago, so it was not started again; next attempt in ${shown},`,
+    expect(describeStartFailure(failure, { now: ms, tryInMs: 2_000 })).toContain(
+      `last ${shown} ago, so it was not started again; other commands try it in ${shown}, or try it now`,
+    )
+  })
+
+  it.each([
+    [20 * 60_000, 30_000, 'once this has run for 30 s', 'other commands try it in 20 min, or try'],
+    [6_000, 6_000, 'in 6 s', 'try'],
+    [-1, 2_000, 'once this has run for 2 s', 'try'],
+  ])('is reported with when this process tries it: retry in %i ms', (leftMs, tryInMs, next, step) => {
+    const failure = { reason: 'no', failures: 1, failedAt: 0, retryAt: 5_000 + leftMs }
+    expect(describeStartFailure(failure, { now: 5_000, tryInMs })).toBe(
+      `failed before, next attempt ${next}: no (failed 5 s ago, so it was not started again; ${step} it now with "toolcrib doctor")`,
+    )
+  })
+
+  it.each([
+    ['it did not connect within 11000 ms; check it', 'no answer within 11 s; check it'],
+    ['no response to the greeting within 400 ms', 'no answer within 400 ms'],
+    ['it had not connected after 14 s, when it was closed', 'no answer within 14 s'],
+  ])('is not reported as if it hung now: %s', (reason, shown) => {
+    const failure = { reason, failures: 1, failedAt: 0, retryAt: 2_000 }
+    expect(describeStartFailure(failure, { now: 0, tryInMs: 2_000 })).toMatch(
+      `failed before, next attempt in 2 s: ${shown} (failed`,
     )
   })
 
@@ -260,7 +282,7 @@ describe('a server that failed to start', () => {
       expect(servers.status()).toEqual([
         {
           ...FAILED,
-          reason: `it had not connected after 10 s, when it was closed (failed 5 min ago, so it was not started again; ${next})`,
+          reason: `failed before, next attempt once this has run for 2 s: no answer within 10 s (failed 5 min ago, so it was not started again; ${next})`,
         },
       ]),
     )

@@ -148,16 +148,30 @@ interface FailuresOptions {
   readonly findProgram: () => Promise<string | undefined>
 }
 
-/** Describes in one line why a server was not started, when it will be, and how to try it now. */
+/**
+ * Describes in one line that a server failed in an earlier process and why, when it is tried next, and how to try it now.
+ * `tryInMs` is when this process tries it; a short one ends before, and leaves it to those after `retryAt`.
+ */
 export function describeStartFailure(
   { reason, failures, failedAt, retryAt }: StartFailure,
-  now: number,
+  { now, tryInMs }: { readonly now: number; readonly tryInMs: number },
 ): string {
+  const isForAll = retryAt - now === tryInMs
+  const next = `next attempt ${isForAll ? 'in' : 'once this has run for'} ${duration(tryInMs)}`
   const times = failures === 1 ? 'failed' : `failed ${failures} times, last`
-  // A short process ends before the next attempt.
-  const next = retryAt <= now ? 'try it' : `next attempt in ${duration(retryAt - now)}, or`
-  const pause = `so it was not started again; ${next} now with "toolcrib doctor"`
-  return `${reason} (${times} ${duration(now - failedAt)} ago, ${pause})`
+  const later = isForAll || retryAt <= now ? '' : `other commands try it in ${duration(retryAt - now)}, or `
+  const pause = `so it was not started again; ${later}try it now with "toolcrib doctor"`
+  return `failed before, ${next}: ${pastReason(reason)} (${times} ${duration(now - failedAt)} ago, ${pause})`
+}
+
+/** Nobody waits for it now, so it must not sound as if it hangs at present. */
+function pastReason(reason: string): string {
+  return reason
+    .replace(/^it had not connected after (\d+ s), when it was closed/, 'no answer within $1')
+    .replace(
+      /^(?:it did not connect|no response to the greeting) within (\d+) ms/,
+      (_, ms) => `no answer within ${Number(ms) < 1000 ? `${ms} ms` : duration(Number(ms))}`,
+    )
 }
 
 function duration(ms: number): string {

@@ -95,12 +95,13 @@ export class ServerLink implements ConnectionKeeper {
     if (this.isClosed || this.#live || this.#connecting) return
     if (failure === undefined) return this.connected().then(ignore, ignore)
     this.#restingAfter = failure
-    const leftMs = Math.max(failure.retryAt - this.#context.now(), FIRST_RETRY_MS)
+    const now = this.#context.now()
+    const tryInMs = Math.min(Math.max(failure.retryAt - now, FIRST_RETRY_MS), COOL_DOWN_MS)
     this.#state.set('failed', {
-      reason: describeStartFailure(failure, this.#context.now()),
+      reason: describeStartFailure(failure, { now, tryInMs }),
       needs: failure.needs,
     })
-    this.#timers.start('retry', Math.min(leftMs, COOL_DOWN_MS), () => void this.connected().catch(ignore))
+    this.#timers.start('retry', tryInMs, () => void this.connected().catch(ignore))
   }
 
   /** Resolves once no connection attempt is in progress. */

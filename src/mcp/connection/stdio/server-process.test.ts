@@ -17,6 +17,21 @@ describe.skipIf(process.platform === 'win32')('ServerProcess', () => {
       `its folder "${cwd}" does not exist`,
     )
   })
+
+  it.each([
+    ['a missing command', ['no-such-program'], /^command "no-such-program" not found; install it/],
+    ['a missing path', ['/no/such program'], /^command "\/no\/such program" not found; install it/],
+    ['a file that is no program', ['/etc/passwd'], /^command "\/etc\/passwd" cannot be executed/],
+    [
+      'a wrapper of a missing program',
+      ['sh', '-c', 'exec no-such-program'],
+      /^"sh" could not find a program it was to run: sh: .*no-such-program: not found; install that program/,
+    ],
+    ['a wrapper of a file that is no program', ['sh', '-c', '/etc/passwd'], /^it exited with code 126; last/],
+  ])('tells who was not found: %s', async (_, [command = '', ...args], said) => {
+    const started = await ServerProcess.start({ command, args, env: { PATH: process.env.PATH ?? '' } })
+    expect(describeExit(await started.ended, command, started.lastWords)).toMatch(said)
+  })
 })
 
 const exited = { code: 1, signal: null }
@@ -52,6 +67,22 @@ describe('describeExit', () => {
       'it exited with code 1; last output: API_KEY is not set',
     )
     expect(describeExit({ code: null, signal: 'SIGKILL' }, 'x', '')).toBe('it was killed by SIGKILL')
+  })
+})
+
+describe('the exit code 127', () => {
+  const notFound = (words: string) => describeExit({ code: 127, signal: null }, 'npx', words)
+
+  it('is reported with the line that names the program, and not as a missing command', () => {
+    expect(notFound('npm warn old\nsh: 1: mcp-server-memory: not found\nbye\n')).toBe(
+      '"npx" could not find a program it was to run: sh: 1: mcp-server-memory: not found; ' +
+        "install that program, or correct the server's args",
+    )
+  })
+
+  it('is reported without a name when nothing was said, and with what was said instead', () => {
+    expect(notFound('')).toMatch(/^"npx" could not find a program it was to run \(exit code 127\); install/)
+    expect(notFound('Error: boom')).toBe('it exited with code 127; last output: Error: boom')
   })
 })
 

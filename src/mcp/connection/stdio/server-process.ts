@@ -54,6 +54,9 @@ const GUARDED_START = `
 exec 3<&-
 exec "$@"`
 
+/** With this name the shell begins its own errors, such as that it cannot find the command. */
+const SHELL_NAME = 'toolcrib'
+
 /** How long to wait after closing stdin, after SIGTERM, after the leader has exited, and for the group to disappear. */
 const GRACE_MS = { stdin: 500, term: 700, group: 100, reap: 60 }
 const POLL_MS = 5
@@ -107,7 +110,7 @@ export class ServerProcess {
     if (cwd !== undefined && !(await isFolder(cwd)))
       throw new Error(`its folder "${cwd}" does not exist; create it, or change "cwd"`)
     const id = randomUUID()
-    const child = spawn('/bin/sh', ['-c', GUARDED_START, 'toolcrib', command, ...args], {
+    const child = spawn('/bin/sh', ['-c', GUARDED_START, SHELL_NAME, command, ...args], {
       env: { ...env, [SERVER_ID]: id },
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
       detached: true,
@@ -288,29 +291,50 @@ function ignore(): void {}
 
 /** Describes in one line how a server ended and what it last said. */
 export function describeExit({ code, signal }: ServerExit, command: string, lastWords: string): string {
-  const said = tellingLine(lastWords)
-  if (code === 127) return `command "${command}" not found; install it, or add it to the PATH`
-  if (code === 126) return `command "${command}" cannot be executed; check its file permissions`
+  if (code === 127 || code === 126) {
+    const fault = describeUnstarted(code, command, linesOf(lastWords))
+    if (fault !== undefined) return fault
+  }
+  const said = tellingLine(linesOf(lastWords))
   const how = signal ? `it was killed by ${signal}` : `it exited with code ${code}`
   return said === '' ? how : `${how}; last output: ${said}`
 }
+
+/** A shell ends with these codes when it cannot start a program: ours the command, or the command one of its own. */
+function describeUnstarted(code: 126 | 127, command: string, lines: readonly string[]): string | undefined {
+  if (lines.at(-1)?.startsWith(`${SHELL_NAME}: `))
+    return code === 127
+      ? `command "${command}" not found; install it, or add it to the PATH`
+      : `command "${command}" cannot be executed; check its file permissions`
+  const named = lines.findLast((line) => NOT_FOUND.test(line))
+  if (code === 126 || (named === undefined && lines.length > 0)) return undefined
+  const what = named === undefined ? ' (exit code 127)' : `: ${named.slice(-MAX_SAID)}`
+  return `"${command}" could not find a program it was to run${what}; install that program, or correct the server's args`
+}
+
+const NOT_FOUND = /not found|no such file/i
 
 /**
  * npm prints its reason first and the path of its log last; other programs print the error last, apart from a stack
  * trace.
  */
-function tellingLine(text: string): string {
-  const lines = text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
+function tellingLine(lines: readonly string[]): string {
   const line =
     lines.find((line) => NPM_ERROR.test(line)) ??
     lines.findLast((line) => /error\b/i.test(line) && !STACK_FRAME.test(line)) ??
     lines.at(-1) ??
     ''
-  return line.slice(-300)
+  return line.slice(-MAX_SAID)
 }
+
+function linesOf(text: string): string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}
+
+const MAX_SAID = 300
 
 const NPM_ERROR = /^npm (error|ERR!) (?!code |errno |syscall |path |A complete log)\S+ +\S/
 const STACK_FRAME = /^at /
