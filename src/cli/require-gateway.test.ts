@@ -115,4 +115,27 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
     const url = await gatewayOf([config])
     expect((await toolcrib('stop', '--config', 'gone.toml')).stdout).toContain(url)
   })
+
+  it('find the gateway of the project, whether or not it was started with the config of the user', async () => {
+    const project = write('project/toolcrib.toml', '')
+    const url = await gatewayOf([project])
+    const user = write('.config/toolcrib/toolcrib.toml', '')
+    for (const command of ['status', 'logs']) expect(await toolcrib(command)).toMatchObject({ status: 0 })
+    expect((await toolcrib('stop')).stdout).toBe(`stopped the gateway at ${url}\n`)
+    const both = await gatewayOf([user, project])
+    expect((await toolcrib('stop', '--config', 'toolcrib.toml')).stdout).toContain(both)
+  })
+
+  it('leave the gateway of the user alone in a project, and name it', async () => {
+    write('project/toolcrib.toml', '')
+    const user = write('.config/toolcrib/toolcrib.toml', '')
+    const url = await gatewayOf([user])
+    for (const command of ['status', 'stop', 'logs'])
+      expect(await toolcrib(command)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining(`; a gateway of ${user} is running; add --config ${user} (source`),
+      })
+    expect(stopped).toEqual([])
+    expect((await toolcrib('stop', '--config', user)).stdout).toContain(url)
+  })
 })

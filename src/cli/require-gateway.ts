@@ -1,15 +1,18 @@
 import { stat } from 'node:fs/promises'
 import { ToolcribError } from 'toolcrib'
-import { configDirectory, loadConfig } from 'toolcrib/mcp'
+import { configDirectory, type Environment, loadConfig } from 'toolcrib/mcp'
 import type { ServerFlags } from './flags.ts'
 import { RunningGateway } from './running-gateway.ts'
 import type { Terminal } from './terminal.ts'
+import { shellWord } from './text.ts'
 import { findWithFlags } from './with-registry.ts'
 
 /** The config files of a gateway, and the gateway if it is running. */
 export interface SoughtGateway {
   readonly files: readonly string[]
   readonly running: RunningGateway | undefined
+  /** Config files of other gateways that share one of these files, such as the user's. */
+  readonly others: readonly string[]
 }
 
 /** The running gateway of the config. Throws `source-unavailable` when there is none. */
@@ -18,9 +21,9 @@ export async function requireGateway(
   flags: ServerFlags,
   step?: string,
 ): Promise<RunningGateway> {
-  const { files, running } = await seekGateway(terminal, flags)
-  if (running) return running
-  throw noGateway(files, step)
+  const sought = await seekGateway(terminal, flags)
+  if (sought.running) return sought.running
+  throw noGateway(sought, step)
 }
 
 /**
@@ -30,14 +33,31 @@ export async function requireGateway(
 export async function seekGateway(terminal: Terminal, flags: ServerFlags): Promise<SoughtGateway> {
   const files = await configFiles(terminal, flags)
   const running = await RunningGateway.find({ config: { files } }, terminal.env)
+  if (running) return { files, running, others: [] }
+  const related = await relatedGateways(files, terminal.env)
+  // The user's config may have been written, or removed, since the gateway of this project was started.
+  const sameProject = related.find(({ report }) => report.files.at(-1) === files.at(-1))
+  if (sameProject) return { files, running: sameProject, others: [] }
   const isThere = await Promise.all(files.map(exists))
   // Names the places where a config may be, or the gateways of other configs.
-  if (!running && !isThere.includes(true)) await findWithFlags(terminal, flags)
-  return { files, running }
+  if (!isThere.includes(true)) await findWithFlags(terminal, flags)
+  return { files, running, others: related.flatMap(({ report }) => report.files.slice(-1)) }
 }
 
-export function noGateway(files: readonly string[], step = 'start one with "toolcrib serve"'): ToolcribError {
-  return new ToolcribError('source-unavailable', `no gateway is running for ${files.join(', ')}; ${step}`)
+/** The error when no gateway is running, with the next step. */
+export function noGateway(
+  { files, others: [other] }: SoughtGateway,
+  step = 'start one with "toolcrib serve"',
+): ToolcribError {
+  const next =
+    other === undefined ? step : `a gateway of ${other} is running; add --config ${shellWord(other)}`
+  return new ToolcribError('source-unavailable', `no gateway is running for ${files.join(', ')}; ${next}`)
+}
+
+/** The user's gateways that run on at least one of these files. */
+async function relatedGateways(files: readonly string[], env: Environment): Promise<RunningGateway[]> {
+  const gateways = await RunningGateway.all(env)
+  return gateways.filter(({ report }) => report.files.some((file) => files.includes(file)))
 }
 
 /** The paths of the config files, which are not read. A file that the user names need not exist. */

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import pc from 'picocolors'
 import type { ServerFlags } from '../flags.ts'
 import { untilSignal } from '../interrupt.ts'
-import { noGateway, seekGateway } from '../require-gateway.ts'
+import { noGateway, type SoughtGateway, seekGateway } from '../require-gateway.ts'
 import type { RunningGateway } from '../running-gateway.ts'
 import { logPath } from '../runtime-folder.ts'
 import type { LogLine } from '../serve/log-book.ts'
@@ -26,12 +26,13 @@ export async function runLogs(
   server: string | undefined,
   flags: LogsFlags,
 ): Promise<number> {
-  const { files, running } = await seekGateway(terminal, flags)
+  const sought = await seekGateway(terminal, flags)
+  const { running } = sought
   if (server !== undefined) await requireServer(server, { terminal, flags, running })
   return untilSignal(terminal.signals, async (signal) => {
     const stream = running
       ? await running.logs({ server, follow: flags.follow === true })
-      : lastLog(terminal, files, flags)
+      : lastLog(terminal, sought, flags)
     const lines = createInterface({ input: stream })
     // A stream that is destroyed does not end its lines.
     const end = () => {
@@ -73,9 +74,9 @@ async function requireServer(server: string, { terminal, flags, running }: Serve
   throw unknownServer(server, { ...config, servers: known })
 }
 
-function lastLog(terminal: Terminal, files: readonly string[], { follow }: LogsFlags): Readable {
-  const path = logPath(files, terminal.env)
-  if (follow || path === undefined || !existsSync(path)) throw noGateway(files)
+function lastLog(terminal: Terminal, sought: SoughtGateway, { follow }: LogsFlags): Readable {
+  const path = logPath(sought.files, terminal.env)
+  if (follow || path === undefined || !existsSync(path)) throw noGateway(sought)
   terminal.note(`${pc.yellow('note')} no gateway is running; this is the log of the last one (${path})`)
   return createReadStream(path)
 }
