@@ -140,7 +140,7 @@ describe('connect and disconnect', () => {
   })
 
   it('name what is wrong', async () => {
-    expect((await toolcrib(['connect', 'curser'])).stderr).toContain('no config found')
+    expect((await toolcrib(['connect', 'cursor'])).stderr).toContain('no config found')
     write('.config/toolcrib/toolcrib.toml', '[server.a]\ncommand = "x"\n')
     expect((await toolcrib(['connect', 'curser'])).stderr).toContain('did you mean "cursor"?')
     expect((await toolcrib(['disconnect'])).stderr).toContain('none is connected')
