@@ -188,6 +188,13 @@ describe('errors and help', () => {
     expect(call.stderr).toContain(`write them as key=value, or as '{"key": "value"}'`)
   })
 
+  it('hint at "add" with what it needs', async () => {
+    const hint = 'add one with "node dist/cli/main.js add <name> -- <command>"'
+    expect((await toolcrib(['doctor'])).stdout).toContain(`or ${hint}`)
+    write('project/toolcrib.toml', '')
+    expect((await toolcrib(['list', 'x'])).stderr).toContain(`no server is configured; ${hint}`)
+  })
+
   it('name the running gateway of another config where there is none here', async () => {
     const config = write('gateway.toml', '')
     const env = { HOME: home }
