@@ -75,6 +75,7 @@ describe('toolcrib serve', () => {
     child.kill('SIGTERM')
     expect((await ended).status).toBe(0)
     expect(children.filter(isRunning)).toEqual([])
+    expect((await toolcrib('logs')).stdout).toMatch(/ info {2}stopped: by a signal \(SIGTERM\)\n$/)
   })
 
   it('can be asked for its status and log, and be stopped, by commands on the same config', async () => {
@@ -122,7 +123,9 @@ describe('toolcrib serve', () => {
     expect((await ended).status).toBe(0)
     const last = await toolcrib('logs')
     expect(last.stderr).toContain('this is the log of the last one')
+    expect(last.status).toBe(0)
     expect(last.stdout).toMatch(/info {2}weather connecting\n/)
+    expect(last.stdout).toMatch(/ info {2}stopped: by "toolcrib stop"\n$/)
     for (const command of ['status', 'logs --follow', 'stop'].map((line) => line.split(' ')))
       expect(await toolcrib(...command)).toMatchObject({
         status: 1,

@@ -30,10 +30,10 @@ describe('the access token', () => {
     })
   })
 
-  it('must fit into a header', async () => {
-    for (const token of ['', 'with a blank', 'line\nbreak', 'ümlaut'])
+  it('must fit into a header, and be hard to guess', async () => {
+    for (const token of ['', 'with a blank', 'line\nbreak', 'ümlaut', 'short'])
       await expect(chooseToken({ ...LOCAL, token }, { cwd: folder, env: {} })).rejects.toMatchObject({
-        code: 'config-invalid',
+        code: 'usage-invalid',
       })
   })
 

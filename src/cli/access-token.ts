@@ -5,6 +5,7 @@ import { isIP } from 'node:net'
 import { dirname, join, resolve } from 'node:path'
 import { ToolcribError } from 'toolcrib'
 import { configDirectory, type Environment } from 'toolcrib/mcp'
+import { UsageError } from './usage-error.ts'
 
 /** The flags that say which token clients must send. */
 export interface TokenFlags {
@@ -24,8 +25,9 @@ export interface AccessToken {
 }
 
 /**
- * Decides on the token: that of the flag or file, that of the user's config folder, or a random one; none with `--no-token`. Throws `config-invalid` for a token that no header can
- * carry, a file that others can read, and `--no-token` on an address that other machines can reach.
+ * Decides on the token: that of the flag or file, that of the user's config folder, or a random one; none with `--no-token`. Throws `UsageError` for a token that no header can
+ * carry or that can be guessed, and for `--no-token` on an address that other machines can reach; `config-invalid` for a file
+ * that others can read, or whose token no header can carry.
  */
 export async function chooseToken(
   flags: TokenFlags,
@@ -33,12 +35,14 @@ export async function chooseToken(
 ): Promise<AccessToken | undefined> {
   const { host, token, tokenFile } = flags
   if (tokenFile !== undefined && token !== undefined)
-    throw invalid('give one of --token, --token-file and --no-token')
+    throw new UsageError('give one of --token, --token-file and --no-token')
   if (token === false) {
     if (isLoopback(host)) return undefined
-    throw invalid(`--no-token is for loopback addresses, and ${host} can be reached from other machines`)
+    throw new UsageError(
+      `--no-token is for loopback addresses, and ${host} can be reached from other machines`,
+    )
   }
-  if (token !== undefined) return { token: checked(token, '--token'), isNew: false }
+  if (token !== undefined) return { token: checkedFlag(token), isNew: false }
   if (tokenFile !== undefined) return fromFile(resolve(cwd, tokenFile))
   const own = userTokenFile(env)
   return own !== undefined && existsSync(own) ? fromFile(own) : newToken()
@@ -99,6 +103,17 @@ const BEARER = /^[\w\-.~+/]+=*$/
 function checked(token: string, from: string): string {
   if (BEARER.test(token)) return token
   throw invalid(`the token of ${from} may contain only letters, digits and -._~+/`)
+}
+
+/** As the gateway requires it of every token. */
+const MIN_TOKEN_CHARACTERS = 16
+
+function checkedFlag(token: string): string {
+  if (!BEARER.test(token)) throw new UsageError('--token may contain only letters, digits and -._~+/')
+  if (token.length >= MIN_TOKEN_CHARACTERS) return token
+  throw new UsageError(
+    `--token must have at least ${MIN_TOKEN_CHARACTERS} characters; a shorter one can be guessed`,
+  )
 }
 
 function invalid(message: string): ToolcribError {

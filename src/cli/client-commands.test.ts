@@ -140,7 +140,7 @@ describe('connect and disconnect', () => {
   })
 
   it('name what is wrong', async () => {
-    expect((await toolcrib(['connect', 'curser'])).stderr).toContain('no config found')
+    expect((await toolcrib(['connect', 'cursor'])).stderr).toContain('no config found')
     write('.config/toolcrib/toolcrib.toml', '[server.a]\ncommand = "x"\n')
     expect((await toolcrib(['connect', 'curser'])).stderr).toContain('did you mean "cursor"?')
     expect((await toolcrib(['disconnect'])).stderr).toContain('none is connected')
@@ -186,6 +186,13 @@ describe('errors and help', () => {
     )
     const call = await toolcrib(['call', 'echo', '{bad'])
     expect(call.stderr).toContain(`write them as key=value, or as '{"key": "value"}'`)
+  })
+
+  it('hint at "add" with what it needs', async () => {
+    const hint = 'add one with "node dist/cli/main.js add <name> -- <command>"'
+    expect((await toolcrib(['doctor'])).stdout).toContain(`or ${hint}`)
+    write('project/toolcrib.toml', '')
+    expect((await toolcrib(['list', 'x'])).stderr).toContain(`no server is configured; ${hint}`)
   })
 
   it('name the running gateway of another config where there is none here', async () => {

@@ -61,7 +61,7 @@ const COMMANDS = {
 
 /** Runs one command line, such as `['list', '--json']`, and returns its exit code. Rethrows bugs. */
 export async function runCommandLine(args: readonly string[], terminal: Terminal): Promise<number> {
-  const words = isSetup(args) ? ['setup', ...args] : args
+  const words = isSetup(args) ? ['setup', ...args] : isUnknownTopic(args) ? args.slice(1) : args
   const program = describeProgram(terminal, words)
   try {
     await program.parseAsync(words, { from: 'user' })
@@ -77,6 +77,13 @@ function isSetup(args: readonly string[]): boolean {
   return args.every((word) => word === '--yes')
 }
 
+/** For `help nope`, commander prints the whole help; for `nope`, an error that suggests a command. */
+function isUnknownTopic([first, topic]: readonly string[]): boolean {
+  return (
+    first === 'help' && topic !== undefined && /^[^-]/.test(topic) && topic !== 'help' && !isCommand(topic)
+  )
+}
+
 function isCommand(word: string): word is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, word)
 }
@@ -90,6 +97,8 @@ function describeProgram(terminal: Terminal, [first = '']: readonly string[]): C
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
+    // As the help of the command itself begins.
+    .configureHelp({ subcommandTerm: (command) => `${command.name()} ${command.usage()}` })
     .exitOverride()
     .showHelpAfterError('see "toolcrib --help"')
     .configureOutput({

@@ -40,3 +40,21 @@ describe('--help', () => {
     expect(long).toEqual([])
   })
 })
+
+describe('help', () => {
+  it('of an unknown command is an error that suggests a known one', async () => {
+    const { terminal, stdout, stderr } = fakeTerminal()
+    expect(await runCommandLine(['help', 'serch'], terminal)).toBe(2)
+    expect(stdout()).toBe('')
+    expect(stderr()).toMatch(
+      /^error unknown command 'serch'\n\(Did you mean search\?\)\nsee "toolcrib --help"\n/,
+    )
+  })
+
+  it('lists no argument that is always refused', async () => {
+    expect(await helpOf()).toMatch(/^ {2}memory \[options\] {2}/m)
+    const { terminal, stderr } = fakeTerminal()
+    expect(await runCommandLine(['memory', 'clear'], terminal)).toBe(2)
+    expect(stderr()).toContain('"memory" takes flags only, not "clear"; forget with --forget-tool')
+  })
+})

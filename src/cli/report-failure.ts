@@ -3,6 +3,7 @@ import pc from 'picocolors'
 import { Interrupted } from './interrupt.ts'
 import type { Terminal } from './terminal.ts'
 import { plainLines } from './text.ts'
+import { UsageError } from './usage-error.ts'
 
 /** An error, as `--json` prints it under `error`. */
 interface Failure {
@@ -53,6 +54,7 @@ async function describe(
   }
   if (error instanceof Interrupted)
     return { code: 'cancelled', message: error.message, exitCode: error.exitCode }
+  if (error instanceof UsageError) return { code: error.code, message: error.message, exitCode: 2 }
   const { ToolcribError } = await import('toolcrib')
   if (!(error instanceof ToolcribError))
     return { code: 'internal', message: String(error), exitCode: undefined }

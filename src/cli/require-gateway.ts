@@ -1,18 +1,87 @@
+import { stat } from 'node:fs/promises'
 import { ToolcribError } from 'toolcrib'
+import { configDirectory, type Environment, loadConfig } from 'toolcrib/mcp'
 import type { ServerFlags } from './flags.ts'
 import { RunningGateway } from './running-gateway.ts'
 import type { Terminal } from './terminal.ts'
+import { shellWord } from './text.ts'
 import { findWithFlags } from './with-registry.ts'
+
+/** The config files of a gateway, and the gateway if it is running. */
+export interface SoughtGateway {
+  readonly files: readonly string[]
+  readonly running: RunningGateway | undefined
+  /** Config files of other gateways that share one of these files, such as the user's. */
+  readonly others: readonly string[]
+}
 
 /** The running gateway of the config. Throws `source-unavailable` when there is none. */
 export async function requireGateway(
   terminal: Terminal,
   flags: ServerFlags,
-  step = 'start one with "toolcrib serve"',
+  step?: string,
 ): Promise<RunningGateway> {
-  const found = await findWithFlags(terminal, flags)
-  const running = await RunningGateway.find(found, terminal.env)
-  if (running) return running
-  const files = found.config.files.join(', ')
-  throw new ToolcribError('source-unavailable', `no gateway is running for ${files}; ${step}`)
+  const sought = await seekGateway(terminal, flags)
+  if (sought.running) return sought.running
+  throw noGateway(sought, step)
+}
+
+/**
+ * Looks for the running gateway of the config. What the config files contain does not matter: a gateway keeps running when
+ * they become invalid. Throws `config-invalid` when there is neither a gateway nor a config.
+ */
+export async function seekGateway(terminal: Terminal, flags: ServerFlags): Promise<SoughtGateway> {
+  const files = await configFiles(terminal, flags)
+  const running = await RunningGateway.find({ config: { files } }, terminal.env)
+  if (running) return { files, running, others: [] }
+  const related = await relatedGateways(files, terminal.env)
+  // The user's config may have been written, or removed, since the gateway of this project was started.
+  const sameProject = related.find(({ report }) => report.files.at(-1) === files.at(-1))
+  if (sameProject) return { files, running: sameProject, others: [] }
+  const isThere = await Promise.all(files.map(exists))
+  // Names the places where a config may be, or the gateways of other configs.
+  if (!isThere.includes(true)) await findWithFlags(terminal, flags)
+  return { files, running, others: related.flatMap(({ report }) => report.files.slice(-1)) }
+}
+
+/** The error when no gateway is running, with the next step. */
+export function noGateway(
+  { files, others: [other] }: SoughtGateway,
+  step = 'start one with "toolcrib serve"',
+): ToolcribError {
+  const next =
+    other === undefined ? step : `a gateway of ${other} is running; add --config ${shellWord(other)}`
+  return new ToolcribError('source-unavailable', `no gateway is running for ${files.join(', ')}; ${next}`)
+}
+
+/** The user's gateways that run on at least one of these files. */
+async function relatedGateways(files: readonly string[], env: Environment): Promise<RunningGateway[]> {
+  const gateways = await RunningGateway.all(env)
+  return gateways.filter(({ report }) => report.files.some((file) => files.includes(file)))
+}
+
+/** The paths of the config files, which are not read. A file that the user names need not exist. */
+async function configFiles({ cwd, env }: Terminal, flags: ServerFlags): Promise<readonly string[]> {
+  const path = flags.config ?? env.TOOLCRIB_CONFIG
+  const isNamed = path !== undefined && path !== ''
+  const userDirectory = configDirectory(env)
+  const { files } = await loadConfig({
+    cwd,
+    // Other variables are settings, which may be invalid too.
+    env: {},
+    ...(isNamed ? { path } : {}),
+    ...(userDirectory === undefined ? {} : { userDirectory }),
+    readFile: async (file) => {
+      if (!isNamed) await stat(file)
+      return file.endsWith('.toml') ? '' : '{}'
+    },
+  })
+  return files
+}
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  )
 }

@@ -17,7 +17,7 @@ export function unknownServer(
 }
 
 function nextStep(name: string, servers: readonly string[]): string {
-  if (servers.length === 0) return 'no server is configured; add one with "toolcrib add"'
+  if (servers.length === 0) return 'no server is configured; add one with "toolcrib add <name> -- <command>"'
   const nearest = nearestName(name, servers)
   return nearest === undefined ? `the config has ${servers.join(', ')}` : `did you mean "${nearest}"?`
 }

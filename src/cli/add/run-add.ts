@@ -5,6 +5,7 @@ import { unapprovedServers } from '../ask-servers.ts'
 import { type EditFlags, editableFiles, finishEdit } from '../edit-servers.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, shellWord } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 import { findWithFlags } from '../with-registry.ts'
 
 export interface AddFlags extends EditFlags {
@@ -23,10 +24,7 @@ export async function runAdd(
 ): Promise<number> {
   const { url, env = [], header = [] } = flags
   if ((command === undefined) === (url === undefined))
-    throw new ToolcribError(
-      'config-invalid',
-      'give the command that starts the server, after --, or its --url',
-    )
+    throw new UsageError('give the command that starts the server, after --, or its --url')
   const [path] = await editableFiles(terminal, flags)
   if (path === undefined)
     throw new ToolcribError('config-invalid', 'there is no config folder; pass --config <file>')
@@ -74,7 +72,7 @@ function toTable(pairs: readonly string[], flag: string): Record<string, string>
     pairs.map((pair) => {
       const at = pair.indexOf('=')
       if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)]
-      throw new ToolcribError('config-invalid', `${flag} ${pair} must be name=value`)
+      throw new UsageError(`${flag} ${pair} must be name=value`)
     }),
   )
 }

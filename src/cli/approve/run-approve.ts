@@ -18,6 +18,7 @@ import { RunningGateway } from '../running-gateway.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural, shellWord } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 
 export interface ApproveFlags extends ServerFlags {
   readonly all?: boolean
@@ -32,7 +33,7 @@ export async function runApprove(
   flags: ApproveFlags,
 ): Promise<number> {
   if (names.length === 0 && !flags.all)
-    throw new ToolcribError('config-invalid', 'name what to approve, or pass --all; see "toolcrib diff"')
+    throw new UsageError('name what to approve, or pass --all; see "toolcrib diff"')
   const found = await requireLockfile(terminal, flags)
   const mustConfirm = mustAsk(names, flags)
   if (mustConfirm && (flags.json || !terminal.isInteractive))

@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers'
-import { type JsonSchema, ToolcribError } from 'toolcrib'
+import type { JsonSchema } from 'toolcrib'
 import type { Terminal } from '../terminal.ts'
+import { UsageError } from '../usage-error.ts'
 
 /** The arguments of a call as they were typed: a JSON object, and pairs that add to it. */
 export interface TypedArguments {
@@ -9,7 +10,7 @@ export interface TypedArguments {
 }
 
 /**
- * Reads what is written as `key=value`, and the one argument that is not; `-` is stdin. Throws `config-invalid` for a second
+ * Reads what is written as `key=value`, and the one argument that is not; `-` is stdin. Throws `UsageError` for a second
  * such argument, and for one that is not a JSON object.
  */
 export async function readArguments(
@@ -19,8 +20,7 @@ export async function readArguments(
 ): Promise<TypedArguments> {
   const isPair = (arg: string) => !/^\s*[{[]/.test(arg) && arg.indexOf('=') > 0
   const [json, second] = args.filter((arg) => !isPair(arg))
-  if (second !== undefined)
-    throw new ToolcribError('config-invalid', `"${second}" is one argument too many; ${FORM}`)
+  if (second !== undefined) throw new UsageError(`"${second}" is one argument too many; ${FORM}`)
   const pairs = [...args.filter(isPair), ...flags].map(readPair)
   return { given: await readObject(terminal, json), pairs }
 }
@@ -42,7 +42,7 @@ const FORM = `write them as key=value, or as '{"key": "value"}'`
 function readPair(pair: string): [key: string, value: string] {
   const at = pair.indexOf('=')
   if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)]
-  throw new ToolcribError('config-invalid', `--arg ${pair} must be key=value`)
+  throw new UsageError(`--arg ${pair} must be key=value`)
 }
 
 async function readObject({ input }: Terminal, json: string | undefined): Promise<Record<string, unknown>> {
@@ -53,11 +53,11 @@ async function readObject({ input }: Terminal, json: string | undefined): Promis
     data = JSON.parse(source)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new ToolcribError('config-invalid', `the arguments are not JSON: ${reason}; ${FORM}`, { cause })
+    throw new UsageError(`the arguments are not JSON: ${reason}; ${FORM}`, { cause })
   }
   if (typeof data === 'object' && data !== null && !Array.isArray(data))
     return data as Record<string, unknown>
-  throw new ToolcribError('config-invalid', `the arguments must be a JSON object; ${FORM}`)
+  throw new UsageError(`the arguments must be a JSON object; ${FORM}`)
 }
 
 function wantsText(properties: unknown, key: string): boolean {

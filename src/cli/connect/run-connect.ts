@@ -16,6 +16,7 @@ import { userToken } from '../access-token.ts'
 import { clientPlace } from '../client-place.ts'
 import { confirm } from '../confirm.ts'
 import { planClients } from '../plan-clients.ts'
+import { requireClients } from '../require-clients.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { showDiff } from '../show-diff.ts'
 import type { Terminal } from '../terminal.ts'
@@ -40,6 +41,7 @@ export async function runConnect(
 ): Promise<number> {
   const place = clientPlace(terminal)
   const all = await connectableClients(place)
+  requireClients(names, all)
   const clients = flags.all ? all.filter(({ isThere }) => isThere).map(({ client }) => client) : names
   if (clients.length === 0) return showClients(terminal, all, flags)
   const config = await chooseConfig(terminal, flags)

@@ -1,10 +1,11 @@
 import pc from 'picocolors'
-import { ToolcribError } from 'toolcrib'
 import { applyDisconnect, type ClientChange, connectableClients, planDisconnect } from 'toolcrib/clients'
 import { clientPlace } from '../client-place.ts'
+import { requireClients } from '../require-clients.ts'
 import { showDiff } from '../show-diff.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 
 export interface DisconnectFlags {
   readonly all?: boolean
@@ -21,11 +22,13 @@ export async function runDisconnect(
   { all = false, dryRun = false, json = false }: DisconnectFlags,
 ): Promise<number> {
   const place = clientPlace(terminal)
-  const connected = (await connectableClients(place)).filter(({ isConnected }) => isConnected)
+  const known = await connectableClients(place)
+  requireClients(names, known)
+  const connected = known.filter(({ isConnected }) => isConnected)
   const clients = all ? connected.map(({ client }) => client) : names
   if (clients.length === 0 && !all) {
     const there = connected.map(({ client }) => client).join(', ') || 'none is connected'
-    throw new ToolcribError('config-invalid', `name the clients to disconnect, or pass --all: ${there}`)
+    throw new UsageError(`name the clients to disconnect, or pass --all: ${there}`)
   }
   const changes = new Map<string, ClientChange | undefined>()
   for (const client of clients) changes.set(client, await planDisconnect(client, place))

@@ -82,7 +82,7 @@ function withoutConfig(problem: string): Report {
     ? ['correct the config where the problem above says']
     : [
         'copy the servers of your other programs with "toolcrib import --user"',
-        'or add one with "toolcrib add"',
+        'or add one with "toolcrib add <name> -- <command>"',
       ]
   return { healthy: false, files: [], problem, servers: [], findings: [], lockfile, nextSteps }
 }

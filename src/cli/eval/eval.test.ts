@@ -123,7 +123,7 @@ describe('evaluate', () => {
     expect((await evaluate({ ...QUICK, tools, queries, searcher: 'weighted' })).recall['3']).toBe(1)
     expect((await evaluate({ ...QUICK, tools, queries, searcher: 'lexical' })).recall['3']).toBe(0)
     await expect(evaluate({ ...QUICK, tools, queries, searcher: 'toString' })).rejects.toMatchObject({
-      code: 'config-invalid',
+      code: 'usage-invalid',
     })
   })
 

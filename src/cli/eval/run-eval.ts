@@ -16,6 +16,7 @@ import type { RefreshFlags, ServerFlags } from '../flags.ts'
 import { noteMissing, quarantinedTools } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, cut, plural } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 import { remembering, withRegistry } from '../with-registry.ts'
 import { type Comparison, compare } from './compare.ts'
 import {
@@ -138,14 +139,14 @@ function wantedSearchers({ searcher, compare: pair }: EvalFlags): readonly strin
   if (pair === undefined) return searcher === 'all' ? Object.keys(SEARCHERS) : [searcher]
   const names = pair.split(',').map((name) => name.trim())
   if (names.length === 2 && names[0] !== names[1]) return names
-  throw new ToolcribError('config-invalid', '--compare takes two different searchers, such as lexical,hybrid')
+  throw new UsageError('--compare takes two different searchers, such as lexical,hybrid')
 }
 
 function searcherNamed(name: string): Searcher {
   const open = Object.hasOwn(SEARCHERS, name) ? SEARCHERS[name] : undefined
   if (open !== undefined) return open()
   const known = Object.keys(SEARCHERS).join(', ')
-  throw new ToolcribError('config-invalid', `unknown searcher "${name}"; use one of ${known}, or all`)
+  throw new UsageError(`unknown searcher "${name}"; use one of ${known}, or all`)
 }
 
 function progressOf(terminal: Terminal, name: string): (done: number, total: number) => void {

@@ -63,7 +63,9 @@ function showConnected(terminal: Terminal, clients: readonly ConnectableClient[]
   terminal.say(
     `nothing to import: ${titles} ${clients.length === 1 ? 'uses' : 'use'} the gateway (${places})`,
   )
-  terminal.say(pc.dim('see the servers with "toolcrib list"; add one with "toolcrib add"'))
+  terminal.say(
+    pc.dim('see the servers with "toolcrib list"; add one with "toolcrib add <name> -- <command>"'),
+  )
 }
 
 /** Secrets that land in a git repository are soon public: a person says yes first, or `--yes` does. */

@@ -27,4 +27,4 @@ Examples:
   toolcrib logs
   toolcrib logs github --follow
   toolcrib logs --json | jq 'select(.level != "info")'
-Exit codes: 0 done, 1 no gateway is running, 2 wrong usage or no config.`
+Exit codes: 0 done, 1 no gateway is running and there is no log, or nothing to --follow, 2 wrong usage or no config.`

@@ -2,11 +2,10 @@ import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import pc from 'picocolors'
-import { ToolcribError } from 'toolcrib'
-import type { FoundConfig } from 'toolcrib/mcp'
 import type { ServerFlags } from '../flags.ts'
 import { untilSignal } from '../interrupt.ts'
-import { RunningGateway } from '../running-gateway.ts'
+import { noGateway, type SoughtGateway, seekGateway } from '../require-gateway.ts'
+import type { RunningGateway } from '../running-gateway.ts'
 import { logPath } from '../runtime-folder.ts'
 import type { LogLine } from '../serve/log-book.ts'
 import type { Terminal } from '../terminal.ts'
@@ -27,13 +26,13 @@ export async function runLogs(
   server: string | undefined,
   flags: LogsFlags,
 ): Promise<number> {
-  const found = await findWithFlags(terminal, flags)
-  const running = await RunningGateway.find(found, terminal.env)
-  requireServer(server, found, running)
+  const sought = await seekGateway(terminal, flags)
+  const { running } = sought
+  if (server !== undefined) await requireServer(server, { terminal, flags, running })
   return untilSignal(terminal.signals, async (signal) => {
     const stream = running
       ? await running.logs({ server, follow: flags.follow === true })
-      : lastLog(terminal, found, flags)
+      : lastLog(terminal, sought, flags)
     const lines = createInterface({ input: stream })
     // A stream that is destroyed does not end its lines.
     const end = () => {
@@ -61,23 +60,23 @@ export async function runLogs(
   })
 }
 
-function requireServer(
-  server: string | undefined,
-  { config }: FoundConfig,
-  running: RunningGateway | undefined,
-): void {
-  const known = running?.report.servers.map((each) => each.server) ?? Object.keys(config.servers)
-  if (server === undefined || known.includes(server)) return
+interface ServerCheck {
+  readonly terminal: Terminal
+  readonly flags: LogsFlags
+  readonly running: RunningGateway | undefined
+}
+
+/** Throws for an unknown server. A config that cannot be read knows none, so that any name is accepted. */
+async function requireServer(server: string, { terminal, flags, running }: ServerCheck): Promise<void> {
+  const config = (await findWithFlags(terminal, flags).catch(() => undefined))?.config
+  const known = running?.report.servers.map((each) => each.server) ?? Object.keys(config?.servers ?? {})
+  if (known.includes(server) || (!running && !config)) return
   throw unknownServer(server, { ...config, servers: known })
 }
 
-function lastLog(terminal: Terminal, { config }: FoundConfig, { follow }: LogsFlags): Readable {
-  const path = logPath(config.files, terminal.env)
-  if (follow || path === undefined || !existsSync(path)) {
-    const files = config.files.join(', ')
-    const step = 'start one with "toolcrib serve"'
-    throw new ToolcribError('source-unavailable', `no gateway is running for ${files}; ${step}`)
-  }
+function lastLog(terminal: Terminal, sought: SoughtGateway, { follow }: LogsFlags): Readable {
+  const path = logPath(sought.files, terminal.env)
+  if (follow || path === undefined || !existsSync(path)) throw noGateway(sought)
   terminal.note(`${pc.yellow('note')} no gateway is running; this is the log of the last one (${path})`)
   return createReadStream(path)
 }

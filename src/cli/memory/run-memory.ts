@@ -4,6 +4,7 @@ import { openUserMemory } from 'toolcrib/mcp'
 import { openStores } from '../serve/open-stores.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, cut, plain, plural, toolName } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 import { findWithFlags } from '../with-registry.ts'
 
 export interface MemoryFlags {
@@ -21,10 +22,10 @@ export async function runMemory(
   word: string | undefined,
   flags: MemoryFlags,
 ): Promise<number> {
-  if (word !== undefined) throw new ToolcribError('config-invalid', describeWord(word))
+  if (word !== undefined) throw new UsageError(describeWord(word))
   const { store, forgetTool, forgetServer, forgetAll } = flags
   if ([forgetTool, forgetServer, forgetAll].filter((flag) => flag !== undefined).length > 1)
-    throw new ToolcribError('config-invalid', 'use one of --forget-tool, --forget-server and --forget-all')
+    throw new UsageError('use one of --forget-tool, --forget-server and --forget-all')
   const { config } = await findWithFlags(terminal, flags, { optional: true })
   const stores = store === undefined ? undefined : await openStores(store, terminal)
   // What was remembered before memory was turned off can still be seen and forgotten.

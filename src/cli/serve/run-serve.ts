@@ -84,11 +84,22 @@ async function serve(terminal: Terminal, flags: ServeFlags, serving: Serving): P
   const path = flags.stdio ? undefined : logPath(serving.found.config.files, terminal.env)
   const file = path === undefined ? undefined : new LogFile(path)
   try {
-    return await serveWith(stores, terminal, flags, { ...serving, logs: new LogBook(file) })
+    const logs = new LogBook(file)
+    const exitCode = await serveWith(stores, terminal, flags, { ...serving, logs })
+    logs.add({
+      at: new Date().toISOString(),
+      level: 'info',
+      message: `stopped: ${whatStopped(serving.signal)}`,
+    })
+    return exitCode
   } finally {
     file?.close()
     await stores.close()
   }
+}
+
+function whatStopped({ reason }: AbortSignal): string {
+  return reason instanceof Interrupted ? `by a signal (${reason.signal})` : 'by "toolcrib stop"'
 }
 
 async function serveWith(

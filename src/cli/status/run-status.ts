@@ -1,14 +1,16 @@
 import pc from 'picocolors'
-import type { ServerStatus } from 'toolcrib'
+import { type ServerStatus, ToolcribError } from 'toolcrib'
 import type { ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
 import { requireGateway } from '../require-gateway.ts'
 import type { Terminal } from '../terminal.ts'
-import { columns, localTime, plural } from '../text.ts'
+import { columns, localTime, plainLines, plural } from '../text.ts'
+import { findWithFlags } from '../with-registry.ts'
 
 /** Shows how the running gateway and its servers are doing. */
 export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise<number> {
   const { report } = await requireGateway(terminal, flags)
+  await noteBrokenConfig(terminal, flags)
   if (flags.json) {
     const { digests: _, ...shown } = report
     terminal.printJson(shown)
@@ -33,6 +35,18 @@ export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise
     terminal.say(pc.dim(`      → ${step}`))
   }
   return 0
+}
+
+/** A gateway does not apply a config that it cannot read. */
+async function noteBrokenConfig(terminal: Terminal, flags: ServerFlags): Promise<void> {
+  try {
+    await findWithFlags(terminal, flags)
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error
+    terminal.note(
+      `${pc.yellow('note')} the gateway runs on the config as it was before: ${plainLines(error.message)}`,
+    )
+  }
 }
 
 function stateOf({ server, ...status }: ServerStatus): string {
