@@ -53,7 +53,10 @@ export class Inspection {
       store,
       schedule: this.schedule,
       tokensPerTool: () => this.book.tokensPerTool,
-      clientOf: (session) => this.#connectedNames().get(session),
+      clientOf: (session) => ({
+        name: this.#connectedNames().get(session),
+        profile: this.#connectedProfiles().get(session),
+      }),
     })
     this.serverLog = new ServerLog(registry)
     this.config = config && new EditableConfig(config, this.now)
@@ -80,6 +83,12 @@ export class Inspection {
   async clientNames(): Promise<ReadonlyMap<string, string>> {
     const { names } = await this.history.activity()
     return new Map([...Object.entries(names), ...this.#connectedNames()])
+  }
+
+  /** The profile of each session that has one: of clients that are connected, and of those that were. */
+  async profiles(): Promise<ReadonlyMap<string, string>> {
+    const { profiles } = await this.history.activity()
+    return new Map([...Object.entries(profiles), ...this.#connectedProfiles()])
   }
 
   /** The session of searches and calls that a person makes on the page. */
@@ -148,5 +157,11 @@ export class Inspection {
       names.set(session, known === undefined || known === name ? name : `${known}, ${name}`.slice(0, 200))
     }
     return names
+  }
+
+  #connectedProfiles(): ReadonlyMap<string, string> {
+    return new Map(
+      this.clients().flatMap(({ session, profile }) => (profile ? [[session, profile] as const] : [])),
+    )
   }
 }

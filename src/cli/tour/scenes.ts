@@ -2,7 +2,8 @@ import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type RegistryOptions, ToolRegistry, type ToolSchema } from 'toolcrib'
+import { hybrid, type RegistryOptions, ToolRegistry, type ToolSchema } from 'toolcrib'
+import { staticEmbedder } from 'toolcrib/embedders'
 import {
   connectServers,
   type FindOptions,
@@ -42,7 +43,8 @@ export async function openScene(options: RegistryOptions, place: ScenePlace): Pr
   const { from = import.meta.url, cwd = process.cwd(), env = process.env } = place
   const own = await openOwn(options, { cwd, env, schedule: place.schedule })
   if (own) return own
-  const registry = new ToolRegistry(options)
+  // As with a config that names no searcher: what `search` and the gateway use.
+  const registry = new ToolRegistry({ searcher: hybrid({ embedder: staticEmbedder() }), ...options })
   return (await openServers(registry, from)) ?? openDemo(registry)
 }
 

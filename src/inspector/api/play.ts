@@ -83,7 +83,7 @@ export const play = writing({}, async (inspection, _input, { signal }) => {
   })
   const id = `demo:${now()}`
   history.name(id, TOUR)
-  const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch' })
+  const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch', memory: false })
   // It stands for a client, which is shown a little more than a session has: the gateway's second door.
   const { fingerprint } = session.surface()
   await inspection.turnTokens.note({ fingerprint, tools: await inspection.toolsShown() })

@@ -65,12 +65,34 @@ export const resetSearch = writing({}, (inspection) => {
 })
 
 /** Searches that found nothing lately, the latest first, each text once. */
-export const misses = reading({}, async ({ history }) => {
-  const { misses: all } = await history.activity()
-  const byText = new Map<string, { text: string; what: string; times: number; at: number }>()
-  for (const { text: query, what, at } of all) {
-    const known = byText.get(query)
-    byText.set(query, { text: query, what, at, times: (known?.times ?? 0) + 1 })
+export const misses = reading({}, async (inspection) => {
+  const { misses: all } = await inspection.history.activity()
+  const [names, profiles] = [await inspection.clientNames(), await inspection.profiles()]
+  const byText = new Map<string, MissRow>()
+  for (const { text: query, what, at, session = '' } of all) {
+    const { times = 0, by = [] } = byText.get(query) ?? {}
+    const sender = { client: names.get(session) ?? null, profile: profiles.get(session) ?? null }
+    byText.set(query, { text: query, what, at, times: times + 1, by: withSender(by, sender) })
   }
   return [...byText.values()].sort((first, second) => second.at - first.at).slice(0, 50)
 })
+
+interface MissRow {
+  readonly text: string
+  readonly what: string
+  readonly times: number
+  readonly at: number
+  /** Who missed it, each once: what a profile does not allow is not found either. */
+  readonly by: readonly Sender[]
+}
+
+interface Sender {
+  readonly client: string | null
+  readonly profile: string | null
+}
+
+function withSender(known: readonly Sender[], { client, profile }: Sender): readonly Sender[] {
+  if (client === null && profile === null) return known
+  const isKnown = known.some((each) => each.client === client && each.profile === profile)
+  return isKnown ? known : [...known, { client, profile }]
+}

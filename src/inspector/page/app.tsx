@@ -81,8 +81,7 @@ function Side({ current }: { readonly current: string }) {
         {VIEWS.map(({ path, title, icon }) => (
           <a key={path} href={linkTo(path)} aria-current={path === current ? 'page' : undefined}>
             <Icon name={icon} />
-            {title}
-            {waiting.has(path) && <Waits />}
+            {title} {waiting.has(path) && <Waits />}
           </a>
         ))}
       </nav>

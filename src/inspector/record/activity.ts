@@ -25,6 +25,8 @@ export interface Miss {
   readonly at: number
   readonly what: 'search' | 'name'
   readonly text: string
+  /** Absent in older records. */
+  readonly session?: string
 }
 
 /** Everything that is counted, as a value that can be stored and added to another. */
@@ -37,6 +39,8 @@ export interface Activity {
   readonly clients: Readonly<Record<string, Totals>>
   /** The client of each session, where it gave a name. */
   readonly names: Readonly<Record<string, string>>
+  /** The profile of each session, where it has one. */
+  readonly profiles: Readonly<Record<string, string>>
   readonly tools: Readonly<Record<string, ToolCounts>>
   readonly misses: readonly Miss[]
 }
@@ -54,7 +58,15 @@ export const NO_TOTALS: Totals = {
   errors: 0,
 }
 export const NO_COUNTS: ToolCounts = { found: 0, called: 0, failed: 0, durationMs: 0 }
-export const NO_ACTIVITY: Activity = { hours: {}, days: {}, clients: {}, names: {}, tools: {}, misses: [] }
+export const NO_ACTIVITY: Activity = {
+  hours: {},
+  days: {},
+  clients: {},
+  names: {},
+  profiles: {},
+  tools: {},
+  misses: [],
+}
 
 /** Adds two records. Pure, so that a store can apply it atomically for many processes. */
 export function addActivity(first: Activity, second: Activity): Activity {
@@ -63,6 +75,7 @@ export function addActivity(first: Activity, second: Activity): Activity {
     days: lastKeys(addEach(first.days, second.days, addTotals), KEPT.days),
     clients: newestKeys(addEach(first.clients, second.clients, addTotals), KEPT.clients),
     names: newestKeys({ ...first.names, ...second.names }, KEPT.clients),
+    profiles: newestKeys({ ...first.profiles, ...second.profiles }, KEPT.clients),
     tools: newestKeys(addEach(first.tools, second.tools, addCounts), KEPT.tools),
     misses: [...first.misses, ...second.misses].slice(-KEPT.misses),
   }
@@ -99,12 +112,15 @@ export function dayAt(at: number): string {
 /** Reads what a store returned. Values that cannot be read count as nothing, so that no request fails because of them. */
 export function readActivity(stored: unknown): Activity {
   if (typeof stored !== 'object' || stored === null) return NO_ACTIVITY
-  const { hours, days, clients, names, tools, misses } = stored as Partial<Record<keyof Activity, unknown>>
+  const { hours, days, clients, names, profiles, tools, misses } = stored as Partial<
+    Record<keyof Activity, unknown>
+  >
   return addActivity(NO_ACTIVITY, {
     hours: tableOf(hours),
     days: tableOf(days),
     clients: tableOf(clients),
     names: tableOf(names),
+    profiles: tableOf(profiles),
     tools: tableOf(tools),
     misses: Array.isArray(misses) ? misses : [],
   })

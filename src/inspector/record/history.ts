@@ -24,8 +24,15 @@ export interface HistoryOptions {
   readonly schedule: Schedule
   /** What a tool takes on average, for the tokens that a surface saved. */
   readonly tokensPerTool: () => number
-  /** The name that the client of a session gave; undefined where it is not known. */
-  readonly clientOf: (session: string) => string | undefined
+  /** The client of a session; undefined where none is connected. */
+  readonly clientOf: (session: string) => SessionClient | undefined
+}
+
+/** What is known of the client of a session. */
+export interface SessionClient {
+  /** The name that it gave. */
+  readonly name?: string | undefined
+  readonly profile?: string | undefined
 }
 
 /** Sessions that the page itself opens; they are shown live and counted nowhere. */
@@ -68,7 +75,7 @@ export class History {
 
   /** Gives a session the name of its client, where none is connected. */
   name(sessionId: string, client: string): void {
-    this.#unsaved.name(aliasOf(sessionId), client)
+    this.#unsaved.name(aliasOf(sessionId), { name: client })
   }
 
   async close(): Promise<void> {
@@ -144,6 +151,7 @@ class ActivityBuilder {
   readonly #days = new Map<string, Totals>()
   readonly #clients = new Map<string, Totals>()
   readonly #names = new Map<string, string>()
+  readonly #profiles = new Map<string, string>()
   readonly #tools = new Map<string, ToolCounts>()
   readonly #misses: Activity['misses'][number][] = []
   isEmpty = true
@@ -162,12 +170,13 @@ class ActivityBuilder {
       this.#count(name, { called: 1, failed: ok ? 0 : 1, durationMs: Math.round(durationMs) })
     }
     if (event.type === 'missed')
-      this.#misses.push({ at: event.at, what: event.what, text: beginningOf(event.text, 300) })
+      this.#misses.push({ at: event.at, what: event.what, text: beginningOf(event.text, 300), session })
     if (this.#misses.length > 200) this.#misses.shift()
   }
 
-  name(session: string, client: string | undefined): void {
-    if (client !== undefined) this.#names.set(session, client)
+  name(session: string, { name, profile }: SessionClient = {}): void {
+    if (name !== undefined) this.#names.set(session, name)
+    if (profile !== undefined) this.#profiles.set(session, profile)
   }
 
   value(): Activity {
@@ -176,6 +185,7 @@ class ActivityBuilder {
       days: Object.fromEntries(this.#days),
       clients: Object.fromEntries(this.#clients),
       names: Object.fromEntries(this.#names),
+      profiles: Object.fromEntries(this.#profiles),
       tools: Object.fromEntries(this.#tools),
       misses: this.#misses,
     }

@@ -35,7 +35,7 @@ export function Misses({
             </p>
           ) : (
             <ul class="list" aria-label="Searches and names from your clients that matched no tool">
-              {misses.map(({ text, what, times, at }) => (
+              {misses.map(({ text, what, times, at, by }) => (
                 <li key={text}>
                   <div class="row spread">
                     <span class="wrap roomy">
@@ -44,6 +44,7 @@ export function Misses({
                       </button>{' '}
                       <span class="small muted">
                         {what === 'name' ? 'a name that does not exist' : 'no match'} ·{' '}
+                        {by.length > 0 && `${by.map(nameOf).join(', ')} · `}
                         {times > 1 && `${times} times, `}
                         {ago(at)}
                       </span>
@@ -58,4 +59,9 @@ export function Misses({
       </Show>
     </Card>
   )
+}
+
+function nameOf({ client, profile }: { readonly client: string | null; readonly profile: string | null }) {
+  if (profile === null) return client
+  return client === null ? `profile ${profile}` : `${client} with the profile ${profile}`
 }
