@@ -137,6 +137,9 @@ describe('the [gateway] table of the config', () => {
     expect((await asked('/api/tools', opensPage)).status).toBe(200)
     expect((await asked('/api/tools', token)).status).toBe(403)
     expect((await asked('/mcp/home', token)).status).toBe(404)
+    // It is printed, so it opens nothing else.
+    for (const path of ['/mcp', '/mcp/work', '/metrics'])
+      expect((await asked(path, opensPage)).status).toBe(401)
   })
 
   it('gives other clients tokens and limits of their own', async () => {

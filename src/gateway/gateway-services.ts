@@ -120,7 +120,9 @@ export class GatewayServices {
     this.#watchGauges()
     const detach = servers.attach(this.#listener())
     const unsubscribe = registry.subscribe((event) => {
-      if (event.type !== 'server-state' || event.state !== 'ready') return
+      if (event.type !== 'server-state' || event.state === 'connecting') return
+      unlisted.settled(event.server)
+      if (event.state !== 'ready') return
       this.subscriptions.restarted(event.server)
       this.logLevels.started(event.server)
     })

@@ -67,6 +67,74 @@ describe('prompts and resources of several servers', () => {
     expect(namesOf(lists.known('prompts', EVERYTHING))).toEqual(['hello', 'late'])
   })
 
+  /** Lists, and lists again after every notification, as clients do, while the server answers too late each time. */
+  const followNotifications = async (arrive: () => void) => {
+    await listTooLate()
+    let seen = 0
+    for (let round = 0; round < 20; round++) {
+      arrive()
+      await steps()
+      if (notified.length === seen) continue
+      seen = notified.length
+      await listTooLate()
+    }
+  }
+
+  it('of a server that is always slow cause one notification', async () => {
+    let arrive = (_names: readonly string[]) => {}
+    answers.slow = () =>
+      new Promise((resolve) => {
+        arrive = resolve
+      })
+    await followNotifications(() => arrive(['same']))
+    expect(notified).toHaveLength(1)
+    expect(asked.filter((each) => each.startsWith('slow'))).toHaveLength(2)
+    expect(namesOf(lists.known('prompts', EVERYTHING))).toEqual(['hello', 'same'])
+  })
+
+  it('of a server that always fails late cause no notification', async () => {
+    let fail = (_error: Error) => {}
+    answers.slow = () =>
+      new Promise((_resolve, reject) => {
+        fail = reject
+      })
+    await followNotifications(() => fail(new Error('timeout')))
+    expect(notified).toEqual([])
+    expect(asked.filter((each) => each.startsWith('slow'))).toHaveLength(1)
+  })
+
+  it('are awaited again once they arrived in time', async () => {
+    let arrive = (_names: readonly string[]) => {}
+    answers.slow = () =>
+      new Promise((resolve) => {
+        arrive = resolve
+      })
+    await listTooLate()
+    arrive(['old'])
+    await steps()
+    answers.slow = async () => ['new']
+    expect(namesOf(await lists.collect('prompts', EVERYTHING))).toEqual(['hello', 'old'])
+    await steps()
+    expect(notified).toHaveLength(2)
+    answers.slow = async () => ['newest']
+    expect(namesOf(await lists.collect('prompts', EVERYTHING))).toEqual(['hello', 'newest'])
+  })
+
+  it('that arrive late do not replace those of a newer refresh', async () => {
+    let arrive = (_names: readonly string[]) => {}
+    answers.slow = () =>
+      new Promise((resolve) => {
+        arrive = resolve
+      })
+    await listTooLate()
+    answers.slow = async () => ['newer']
+    await lists.refresh(['prompts'], EVERYTHING)
+    arrive(['older'])
+    await steps()
+    expect(namesOf(lists.known('prompts', EVERYTHING))).toEqual(['hello', 'newer'])
+    expect(notified).toHaveLength(1)
+  })
+
   it('stay as they were while their server fails', async () => {
     expect(namesOf(await lists.collect('prompts', EVERYTHING))).toEqual(['hello'])
     answers.quick = async () => {

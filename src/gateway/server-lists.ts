@@ -1,8 +1,7 @@
-import type { ConnectedServers, Schedule } from 'toolcrib/mcp'
-import type { Audience } from './audience.ts'
+import type { ConnectedServers } from 'toolcrib/mcp'
 import type { ClientLine } from './client-line.ts'
-import type { Limits } from './gateway-options.ts'
 import { isJson, type Json } from './json-rpc.ts'
+import { type AwaitedList, LateLists, type Patience } from './late-lists.ts'
 import type { ProfileView } from './profile-view.ts'
 import type { Traffic } from './traffic.ts'
 import { hidesText, visibleItem } from './visible-item.ts'
@@ -19,17 +18,19 @@ export interface Listed {
   readonly item: Json
 }
 
-const KINDS = {
-  prompts: { method: 'prompts/list', capability: 'prompts', key: 'name' },
-  resources: { method: 'resources/list', capability: 'resources', key: 'uri' },
-  resourceTemplates: { method: 'resources/templates/list', capability: 'resources', key: 'uriTemplate' },
-} as const
+const PROMPTS_CHANGED = 'notifications/prompts/list_changed'
+const RESOURCES_CHANGED = 'notifications/resources/list_changed'
 
-const CHANGED: Readonly<Record<ListKind, string>> = {
-  prompts: 'notifications/prompts/list_changed',
-  resources: 'notifications/resources/list_changed',
-  resourceTemplates: 'notifications/resources/list_changed',
-}
+const KINDS = {
+  prompts: { method: 'prompts/list', capability: 'prompts', key: 'name', changed: PROMPTS_CHANGED },
+  resources: { method: 'resources/list', capability: 'resources', key: 'uri', changed: RESOURCES_CHANGED },
+  resourceTemplates: {
+    method: 'resources/templates/list',
+    capability: 'resources',
+    key: 'uriTemplate',
+    changed: RESOURCES_CHANGED,
+  },
+} as const
 
 const MAX_PAGES = 100
 const MAX_ITEMS = 10_000
@@ -42,7 +43,14 @@ export interface ListReader {
   readonly line?: ClientLine | undefined
 }
 
-type Lists = Readonly<Record<ListKind, Map<string, readonly Listed[]>>>
+/** What a server listed when it was asked. */
+interface ReadList {
+  /** Requests are counted: a list that was asked for later has the higher number. */
+  readonly number: number
+  readonly items: readonly Listed[]
+}
+
+type Lists = Readonly<Record<ListKind, Map<string, ReadList>>>
 
 /** One list of one server, over the shared connection or over that of a session. */
 interface ListPlace {
@@ -50,13 +58,6 @@ interface ListPlace {
   readonly server: string
   readonly sessionKey: string | undefined
   readonly line: ClientLine | undefined
-}
-
-/** How long lists wait, and who is notified of what came too late for one. */
-interface Patience {
-  readonly limits: Pick<Limits, 'listWaitMs'>
-  readonly schedule: Schedule
-  readonly audience: Pick<Audience, 'notified'>
 }
 
 /**
@@ -68,9 +69,8 @@ export class ServerLists {
   readonly #servers: Pick<ConnectedServers, 'status' | 'info' | 'request'>
   readonly #traffic: Pick<Traffic, 'connectionOf'>
   readonly #warn: (warning: string) => void
-  readonly #patience: Patience
-  /** Lists that a client did not wait for any longer; nobody waits for them again until they arrive. */
-  readonly #late = new Set<string>()
+  readonly #late: LateLists
+  #reads = 0
   /** What was listed last over the shared connections, and over those of sessions. */
   readonly #shared = noLists()
   readonly #ofSessions = new Map<string, Lists>()
@@ -86,15 +86,14 @@ export class ServerLists {
     this.#servers = servers
     this.#traffic = traffic
     this.#warn = warn
-    this.#patience = patience
+    this.#late = new LateLists(patience)
   }
 
   /** What the servers list for a reader now, server by server. Those that start, or answer slowly, delay it for a while at most. */
   async collect(kind: ListKind, { view, line }: ListReader): Promise<readonly Listed[]> {
     const lists = this.offering(kind, view).map(async (server) => {
       const place = await this.#placeOf(kind, server, line)
-      const key = JSON.stringify([kind, server, place.sessionKey ?? null])
-      if (!this.#late.has(key)) await this.#readInTime(place, key)
+      await this.#late.read(this.#awaited(place))
       return this.#last(place)
     })
     return (await Promise.all(lists)).flat()
@@ -133,12 +132,13 @@ export class ServerLists {
     const own = line && this.#ofSessions.get(line.owner)?.[kind]
     const lists = own ? new Map([...this.#shared[kind], ...own]) : this.#shared[kind]
     const permitted = [...lists].filter(([server]) => view.permitsServer(server))
-    return permitted.flatMap(([, list]) => list)
+    return permitted.flatMap(([, { items }]) => items)
   }
 
   /** Forgets what was listed over the connections of a session that ended. */
   forget(owner: string): void {
     this.#ofSessions.delete(owner)
+    this.#late.forget(owner)
   }
 
   /** The servers of a view that offer this. Of a server that never ran this is not known, so it is asked. */
@@ -156,35 +156,37 @@ export class ServerLists {
     return { kind, server, sessionKey: await this.#traffic.connectionOf(server, line), line }
   }
 
-  /** Clients are notified of a list that arrives after they have been answered. */
-  async #readInTime(place: ListPlace, key: string): Promise<void> {
-    const { limits, schedule, audience } = this.#patience
-    const reading = this.#read(place)
-    let stop = () => {}
-    const timeUp = new Promise<'late'>((resolve) => {
-      stop = schedule(limits.listWaitMs, () => resolve('late'))
-    })
-    const outcome = await Promise.race([reading, timeUp])
-    stop()
-    if (outcome !== 'late') return
-    const { kind, server, sessionKey } = place
-    this.#late.add(key)
-    void reading.then(() => {
-      this.#late.delete(key)
-      audience.notified({ server, sessionKey, method: CHANGED[kind] })
-    })
-  }
-
-  async #read(place: ListPlace): Promise<void> {
-    const found = await this.#ask(place)
+  #awaited(place: ListPlace): AwaitedList {
     const { kind, server, sessionKey, line } = place
-    if (sessionKey === undefined) this.#shared[kind].set(server, found)
-    else if (line && !line.signal.aborted) this.#listsOf(line)[kind].set(server, found)
+    return {
+      key: JSON.stringify([kind, server, sessionKey ?? null]),
+      session: sessionKey === undefined ? undefined : line,
+      notification: { server, sessionKey, method: KINDS[kind].changed },
+      read: () => this.#read(place),
+      known: () => this.#last(place),
+    }
   }
 
-  #last({ kind, server, sessionKey, line }: ListPlace): readonly Listed[] {
+  /** Keeps what a server lists now, unless it was asked again and that answer is there. Resolves to false when it fails. */
+  async #read(place: ListPlace): Promise<boolean> {
+    const number = ++this.#reads
+    const { items, isComplete } = await this.#ask(place)
+    const { kind, server, sessionKey, line } = place
+    const last = this.#lastRead(place)
+    const isNewer = last === undefined || last.number < number
+    if (!isNewer || (!isComplete && last && last.items.length > 0)) return isComplete
+    if (sessionKey === undefined) this.#shared[kind].set(server, { number, items })
+    else if (line && !line.signal.aborted) this.#listsOf(line)[kind].set(server, { number, items })
+    return isComplete
+  }
+
+  #last(place: ListPlace): readonly Listed[] {
+    return this.#lastRead(place)?.items ?? []
+  }
+
+  #lastRead({ kind, server, sessionKey, line }: ListPlace): ReadList | undefined {
     const lists = sessionKey === undefined ? this.#shared : line && this.#ofSessions.get(line.owner)
-    return lists?.[kind].get(server) ?? []
+    return lists?.[kind].get(server)
   }
 
   #listsOf({ owner }: ClientLine): Lists {
@@ -193,9 +195,12 @@ export class ServerLists {
     return lists
   }
 
-  /** What a server lists now; what it listed last when it fails. */
-  async #ask(place: ListPlace): Promise<readonly Listed[]> {
-    const { kind, server, sessionKey } = place
+  /** What a server lists now; the pages before the one that failed when it fails. */
+  async #ask({
+    kind,
+    server,
+    sessionKey,
+  }: ListPlace): Promise<{ items: readonly Listed[]; isComplete: boolean }> {
     const { method, key } = KINDS[kind]
     const found: Listed[] = []
     try {
@@ -215,10 +220,9 @@ export class ServerLists {
       }
     } catch (error) {
       this.#warn(error instanceof Error ? error.message : `server "${server}" did not answer ${method}`)
-      const last = this.#last(place)
-      if (last.length > 0) return last
+      return { items: found, isComplete: false }
     }
-    return found
+    return { items: found, isComplete: true }
   }
 }
 

@@ -8,6 +8,8 @@ const CALL_WAIT_MS = 30_000
 
 type ServerFilter = Pick<ProfileView, 'permitsServer'>
 
+const EVERY_SERVER: ServerFilter = { permitsServer: () => true }
+
 interface UnlistedServer {
   readonly server: string
   /** Why it could not be started; undefined while it starts. */
@@ -18,7 +20,7 @@ interface UnlistedServer {
 export class UnlistedServers {
   readonly #servers: Pick<ConnectedServers, 'status' | 'tools' | 'ready'>
   readonly #limits: Pick<Limits, 'listWaitMs'>
-  /** Those that a list has waited for in vain: one that hangs must not delay every list. */
+  /** Those that a list has waited for in vain, while they start: one that hangs must not delay every list. */
   readonly #slow = new Set<string>()
 
   constructor(
@@ -31,10 +33,17 @@ export class UnlistedServers {
 
   /** Waits a while, once, for each unlisted server of a view; all others are listed as they are remembered. */
   async beforeList(view: ServerFilter): Promise<void> {
+    const starting = this.#startingOf(EVERY_SERVER)
+    for (const server of this.#slow) if (!starting.includes(server)) this.#slow.delete(server)
     const servers = this.#startingOf(view).filter((server) => !this.#slow.has(server))
     if (servers.length === 0) return
     await this.#servers.ready({ servers, timeoutMs: this.#limits.listWaitMs })
     for (const server of this.#startingOf(view)) if (servers.includes(server)) this.#slow.add(server)
+  }
+
+  /** A server is listed, or no longer starts. When it starts again, a list waits for it again. */
+  settled(server: string): void {
+    this.#slow.delete(server)
   }
 
   /** Whether a tool of this name may be of such a server. */

@@ -1,9 +1,10 @@
-import { EventEmitter, once } from 'node:events'
+import { EventEmitter, getEventListeners, once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { fakeTerminal } from '../fake-terminal.fixture.ts'
 import { socketPath } from '../runtime-folder.ts'
 import { ControlSocket } from '../serve/control-socket.ts'
@@ -67,5 +68,59 @@ describe.skipIf(process.platform === 'win32')('toolcrib logs --follow', () => {
     const { ended, output } = await follow()
     output.emit('error', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
     expect(await ended).toBe(0)
+  })
+
+  it('leaves nothing behind on the signal that would have ended it', async () => {
+    const adding = vi.spyOn(EventTarget.prototype, 'addEventListener')
+    onTestFinished(() => adding.mockRestore())
+    const { ended } = await follow()
+    const signals = adding.mock.contexts.filter((target) => target instanceof AbortSignal)
+    await socket?.close()
+    socket = undefined
+    await ended
+    expect(signals.length).toBeGreaterThan(0)
+    for (const signal of signals) expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('fails when a line cannot be shown', async () => {
+    const { terminal } = fakeTerminal({ cwd: folder, env: env() })
+    vi.spyOn(terminal, 'print').mockImplementation(() => {
+      throw new Error('cannot print')
+    })
+    await expect(runLogs(terminal, undefined, { follow: true })).rejects.toThrow('cannot print')
+  })
+
+  /** What the command makes of a log that a gateway sends like this. */
+  async function runWith(send: (response: ServerResponse) => void) {
+    await socket?.close()
+    socket = undefined
+    const gateway = createServer(({ url }, response) => {
+      if (url?.startsWith('/logs')) send(response)
+      else response.end(JSON.stringify({ pid: process.pid, servers: [] }))
+    })
+    gateway.listen(socketPath([join(folder, 'toolcrib.toml')], env()))
+    await once(gateway, 'listening')
+    onTestFinished(() => void gateway.close())
+    const { terminal, stdout } = fakeTerminal({ cwd: folder, env: env() })
+    return { code: await runLogs(terminal, undefined, {}), shown: stdout() }
+  }
+  const LINE = '{"at":"2026-01-01T00:00:00.000Z","level":"info","message":"whole"}\n'
+
+  it('ends within a line when the gateway does', async () => {
+    const { code, shown } = await runWith((response) => void response.end(`${LINE}{"at":"20`))
+    expect(code).toBe(0)
+    expect(shown).toContain('whole')
+  })
+
+  it('ends when the connection to the gateway breaks', async () => {
+    const { code, shown } = await runWith((response) => {
+      response.write(`${LINE}{"at":"20`, () => setTimeout(() => response.destroy(), 50))
+    })
+    expect(code).toBe(0)
+    expect(shown).toContain('whole')
+  })
+
+  it('fails at a line that does not parse and is not the last', async () => {
+    await expect(runWith((response) => void response.end(`junk\n${LINE}`))).rejects.toThrow(SyntaxError)
   })
 })

@@ -39,25 +39,56 @@ export async function runLogs(
       lines.close()
       stream.destroy()
     }
-    if (running) stream.once('error', end)
+    let lost: Error | undefined
+    const lose = (error: Error) => {
+      lost = error
+      end()
+    }
+    if (running) stream.once('error', lose)
     signal.addEventListener('abort', end, { once: true })
     // Nobody reads any more, as after `| head`.
     terminal.output.once('error', end)
     try {
-      for await (const line of lines) {
-        const entry: LogLine = JSON.parse(line)
+      for await (const { line, entry } of running ? untilBroken(lines) : entriesOf(lines)) {
         if (server !== undefined && entry.server !== server) continue
         terminal.print(flags.json ? line : describe(terminal, entry))
       }
     } catch (error) {
-      // The log of a running gateway breaks off, perhaps within a line, when that ends.
-      if (!running) throw error
+      // The log of a running gateway breaks off when that ends.
+      if (error !== lost) throw error
     } finally {
+      signal.removeEventListener('abort', end)
       terminal.output.off('error', end)
+      end()
     }
     signal.throwIfAborted()
     return 0
   })
+}
+
+interface ReadLine {
+  readonly line: string
+  readonly entry: LogLine
+}
+
+async function* entriesOf(lines: AsyncIterable<string>): AsyncGenerator<ReadLine> {
+  for await (const line of lines) yield { line, entry: JSON.parse(line) }
+}
+
+/** Leaves out a last line that does not parse: a gateway may end within one. */
+async function* untilBroken(lines: AsyncIterable<string>): AsyncGenerator<ReadLine> {
+  let broken: unknown
+  for await (const line of lines) {
+    if (broken !== undefined) throw broken
+    let entry: LogLine
+    try {
+      entry = JSON.parse(line)
+    } catch (error) {
+      broken = error
+      continue
+    }
+    yield { line, entry }
+  }
 }
 
 interface ServerCheck {

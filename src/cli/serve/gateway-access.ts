@@ -20,7 +20,10 @@ export interface AccessFlags extends TokenFlags {
 export class GatewayAccess {
   /** The user's own token; undefined with `--no-token` and with an OAuth issuer. */
   readonly token: AccessToken | undefined
-  /** What opens the page: the same token, or another where that is bound to a profile, since the page shows all of them. */
+  /**
+   * What opens the page: the same token, or another where that is bound to a profile, since the page shows all of them. The
+   * other one is no token of the gateway.
+   */
   readonly pageToken: AccessToken | undefined
   /** The profile that the user's own token is bound to. */
   readonly profile: string | undefined
@@ -113,13 +116,7 @@ export class GatewayAccess {
     others: NonNullable<GatewayConfig['tokens']>,
   ): readonly GatewayToken[] {
     const named = Object.entries(others).map(([name, each]) => ({ name, ...each }))
-    const { profile } = this
-    const page = profile === undefined ? undefined : this.pageToken
-    return [
-      ...(own ? [{ token: own.token, profile }] : []),
-      ...(page ? [{ token: page.token, name: 'page' }] : []),
-      ...named,
-    ]
+    return [...(own ? [{ token: own.token, profile: this.profile }] : []), ...named]
   }
 
   /** A proxy before the gateway passes on the host name of the URL that clients use. */

@@ -185,7 +185,7 @@ async function serveOverHttp(
   opened.registry.subscribe((event) => failures.note(event))
   for (const status of opened.servers.status())
     if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
-  const inspector = servePage(terminal, flags, { opened, gateway, signIns, store: stores.store })
+  const inspector = servePage(terminal, flags, { opened, gateway, access, signIns, store: stores.store })
   const listener = await listen((request) => inspector.fetch(request), {
     ...flags,
     direct: (request, response) => gateway.handle(request, response),

@@ -7,23 +7,35 @@ import { clientPlace, stdioDoor } from '../client-place.ts'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { findOptionsOf } from '../with-registry.ts'
+import type { GatewayAccess } from './gateway-access.ts'
+import { PageAccess } from './page-access.ts'
 
-/** The page beside a gateway: it shows what the gateway serves, and asks for the same token. */
+/**
+ * The page beside a gateway: it shows what the gateway serves, and asks for the same tokens. Where the user's own is bound to a
+ * profile, another opens the page, and nothing else.
+ */
 export function servePage(
   terminal: Terminal,
   flags: ServerFlags & { readonly profile?: string },
   {
     opened,
     gateway,
+    access: { token, pageToken },
     signIns,
     store,
-  }: { opened: OpenedRegistry; gateway: Gateway; signIns: SignIns; store: Store | undefined },
+  }: {
+    opened: OpenedRegistry
+    gateway: Gateway
+    access: Pick<GatewayAccess, 'token' | 'pageToken'>
+    signIns: SignIns
+    store: Store | undefined
+  },
 ): Inspector {
   const config = opened.config.files.at(-1)
   return createInspector({
     registry: opened.registry,
     servers: opened.servers,
-    access: gateway.access,
+    access: pageToken && pageToken !== token ? new PageAccess(pageToken, gateway.access) : gateway.access,
     store,
     config: { opened, find: findOptionsOf(terminal, flags) },
     gateway,

@@ -114,7 +114,7 @@ describe('the welcome of a gateway', () => {
     }
     const shown = await shownFor()
     expect(shown).toContain('  Page   http://127.0.0.1:7117/#token=of-the-page\n')
-    expect(shown).toContain('The address of the page has another, which opens everything.')
+    expect(shown).toContain('The address of the page has another, which opens the page alone.')
     // Claude Desktop starts its servers.
     expect(shown.replace(/\s+/g, '')).toContain(`"--config","${config}","--profile","work"]`)
     const log = await shownFor('/etc/token')

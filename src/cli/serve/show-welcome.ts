@@ -73,7 +73,7 @@ export async function showWelcome(
       pc.dim(
         isHidden
           ? `The token opens the profile ${profile} alone. The page needs one without a profile, such as a [gateway.token.NAME] of the config.`
-          : `The token opens the profile ${profile} alone. The address of the page has another, which opens everything.`,
+          : `The token opens the profile ${profile} alone. The address of the page has another, which opens the page alone.`,
       ),
     )
   if (snippets.length > 0)
