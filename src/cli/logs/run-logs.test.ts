@@ -44,7 +44,8 @@ describe.skipIf(process.platform === 'win32')('toolcrib logs --follow', () => {
     const signals = new EventEmitter()
     const output = new PassThrough()
     const { terminal } = fakeTerminal({ cwd: folder, env: env(), signals, output })
-    const ended = runLogs(terminal, undefined, { follow: true })
+    // The process of the tests goes on.
+    const ended = runLogs(terminal, undefined, { follow: true }, () => {})
     ended.catch(() => {})
     const [line] = await once(output, 'data')
     expect(String(line)).toContain('first')

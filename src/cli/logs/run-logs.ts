@@ -19,51 +19,56 @@ export interface LogsFlags extends ServerFlags {
 
 /**
  * Shows the log of the running gateway, with `--follow` until it stops or a signal ends the command; without a gateway,
- * that of the last one.
+ * that of the last one. `exitIn` exits the process if it does not end by itself after a signal.
  */
 export async function runLogs(
   terminal: Terminal,
   server: string | undefined,
   flags: LogsFlags,
+  exitIn?: (ms: number, exitCode: number) => void,
 ): Promise<number> {
   const sought = await seekGateway(terminal, flags)
   const { running } = sought
   if (server !== undefined) await requireServer(server, { terminal, flags, running })
-  return untilSignal(terminal.signals, async (signal) => {
-    const stream = running
-      ? await running.logs({ server, follow: flags.follow === true })
-      : lastLog(terminal, sought, flags)
-    const lines = createInterface({ input: stream })
-    // A stream that is destroyed does not end its lines.
-    const end = () => {
-      lines.close()
-      stream.destroy()
-    }
-    let lost: Error | undefined
-    const lose = (error: Error) => {
-      lost = error
-      end()
-    }
-    if (running) stream.once('error', lose)
-    signal.addEventListener('abort', end, { once: true })
-    // Nobody reads any more, as after `| head`.
-    terminal.output.once('error', end)
-    try {
-      for await (const { line, entry } of running ? untilBroken(lines) : entriesOf(lines)) {
-        if (server !== undefined && entry.server !== server) continue
-        terminal.print(flags.json ? line : describe(terminal, entry))
+  return untilSignal(
+    terminal.signals,
+    async (signal) => {
+      const stream = running
+        ? await running.logs({ server, follow: flags.follow === true })
+        : lastLog(terminal, sought, flags)
+      const lines = createInterface({ input: stream })
+      // A stream that is destroyed does not end its lines.
+      const end = () => {
+        lines.close()
+        stream.destroy()
       }
-    } catch (error) {
-      // The log of a running gateway breaks off when that ends.
-      if (error !== lost) throw error
-    } finally {
-      signal.removeEventListener('abort', end)
-      terminal.output.off('error', end)
-      end()
-    }
-    signal.throwIfAborted()
-    return 0
-  })
+      let lost: Error | undefined
+      const lose = (error: Error) => {
+        lost = error
+        end()
+      }
+      if (running) stream.once('error', lose)
+      signal.addEventListener('abort', end, { once: true })
+      // Nobody reads any more, as after `| head`.
+      terminal.output.once('error', end)
+      try {
+        for await (const { line, entry } of running ? untilBroken(lines) : entriesOf(lines)) {
+          if (server !== undefined && entry.server !== server) continue
+          terminal.print(flags.json ? line : describe(terminal, entry))
+        }
+      } catch (error) {
+        // The log of a running gateway breaks off when that ends.
+        if (error !== lost) throw error
+      } finally {
+        signal.removeEventListener('abort', end)
+        terminal.output.off('error', end)
+        end()
+      }
+      signal.throwIfAborted()
+      return 0
+    },
+    exitIn,
+  )
 }
 
 interface ReadLine {
