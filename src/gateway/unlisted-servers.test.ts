@@ -27,7 +27,7 @@ it('a server that hangs delays one list, and not those after it', async () => {
   expect(awaited).toEqual([['stuck'], ['new']])
 })
 
-it('a server that was slow is awaited again when it starts anew', async () => {
+it('a server that was slow is awaited again when it restarts', async () => {
   const { names, awaited, unlisted } = hanging('slow')
   await unlisted.beforeList(EVERY)
   // It is listed, or its config is gone.

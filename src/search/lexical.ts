@@ -12,7 +12,7 @@ import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 /**
  * BM25F over name, hint, description, parameters and server: matches whole words and their stems, weights rare words
  * higher, saturates repetition, and rewards covering more of the query. Built for large catalogues: an update touches
- * only what changed, and a query creates almost no garbage.
+ * only what changed, and a query reads common words only where a listing can still be among the best.
  */
 export function lexical(): Searcher {
   return { name: 'lexical', open: () => new LexicalIndex() }

@@ -18,7 +18,7 @@ async function choose(config: string) {
   return { access: await GatewayAccess.choose(flags, found, terminal), found, terminal }
 }
 
-it('the token of the page is none of the gateway, also after a reload', async () => {
+it('the gateway does not know the token of the page, also after a reload', async () => {
   const { access, found, terminal } = await choose('[profile.work]\n')
   const own = [{ token: 'token-of-the-user', profile: 'work' }]
   // With a second token, the only user would no longer have the memory of the registry.
