@@ -171,7 +171,7 @@ export class HybridIndex implements SearchIndex {
     return {
       total: Math.max(options.countsAll === false ? 0 : scan.countAll(), fitting.length),
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
-      unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
+      unmatchedTerms: this.#notMeant(unmatchedTerms, terms, listed),
       confidence: scores[0] ?? 0,
       similarity: listed[0]?.similarity ?? 0,
       vector: vectors.plain,
@@ -228,7 +228,7 @@ export class HybridIndex implements SearchIndex {
     let nearest = 0
     for (const { similarity } of candidates) nearest = Math.max(nearest, similarity)
     const isMentioned =
-      candidates.some(({ hasWords }) => hasWords) || terms.some((vector) => this.#isMeant(vector, candidates))
+      candidates.some(({ hasWords }) => hasWords) || this.#areMeant(terms, candidates).includes(true)
     const relatedFrom =
       (isMentioned ? 1 : this.#hasAnyMeaning(unmatchedTerms) ? WORDLESS : GIBBERISH) *
       this.#embedder.relatedFrom
@@ -267,11 +267,23 @@ export class HybridIndex implements SearchIndex {
     })
   }
 
-  /** Whether a term that no listing contains describes one of the matches. */
-  #isMeant(vector: Float32Array | undefined, candidates: readonly Candidate[]): boolean {
-    if (vector === undefined) return false
+  /** Of the terms that no listing contains, those that describe none of the matches either. */
+  #notMeant(
+    unmatched: readonly string[],
+    terms: readonly Float32Array[],
+    matches: readonly Candidate[],
+  ): readonly string[] {
+    if (unmatched.length === 0) return unmatched
+    const areMeant = this.#areMeant(terms, matches)
+    return unmatched.filter((_, at) => areMeant[at] !== true)
+  }
+
+  /** For each term, whether it describes one of the candidates. */
+  #areMeant(terms: readonly Float32Array[], candidates: readonly Candidate[]): boolean[] {
     const from = MEANT_FROM * this.#embedder.relatedFrom
-    return candidates.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
+    const numbers = candidates.map(({ number }) => number)
+    const similarities = this.#vectors.similarities(terms, numbers)
+    return similarities.map((ofTerm) => ofTerm.some((similarity) => similarity >= from))
   }
 }
 

@@ -3,6 +3,7 @@ import type { WordScan } from '../lexical/word-scan.ts'
 import type { LexicalIndex } from '../lexical.ts'
 import type { Request } from '../query/request.ts'
 import { acceptEvery, type RankOptions } from '../searcher.ts'
+import { bestRows } from '../top-matches.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import {
   type Candidate,
@@ -37,23 +38,14 @@ export class CandidateFinder {
   ): { candidates: Candidate[]; scan: WordScan } {
     const { limit, accepts, countsAll = true } = options
     const near = this.#nearest(vectors, limit, accepts)
-    const partViews = request.parts.map(({ text, words }, at) =>
-      this.#viewPart(text, words, vectors.parts[at], near.parts[at] ?? [], accepts),
+    const parts = request.parts.map(({ text, words }, at) =>
+      this.#viewPart(text, words, near.parts[at] ?? [], accepts),
     )
-    const others = new Set([
-      ...near.whole,
-      ...near.plain,
-      ...partViews.flatMap(({ candidates }) => candidates),
-    ])
-    const numbered = Array.from(others, (listing) => [listing, this.#numberOf(listing)] as const)
+    const others = new Set([...near.whole, ...near.plain, ...parts.flatMap(({ candidates }) => candidates)])
     const scan = this.#lexical.scan(request.words, accepts)
-    const watched = numbered.map(([, number]) => number)
-    const byWords = scan.best(Math.max(limit, BY_WORDS), { watched, countsAll })
-    const numbers = new Map([
-      ...byWords.map(({ listing, number }) => [listing, number] as const),
-      ...numbered,
-    ])
-    const found = { request, vectors, numbers, byWords, scan, parts: partViews }
+    const byWords = scan.best(Math.max(limit, BY_WORDS), { watched: [...others], countsAll })
+    const numbers = [...new Set([...byWords.map(({ number }) => number), ...others])]
+    const found = { request, vectors, numbers, topScore: byWords[0]?.score || 1, scan, parts }
     return { candidates: describeCandidates(found, this.#vectors), scan }
   }
 
@@ -69,18 +61,17 @@ export class CandidateFinder {
   #viewPart(
     text: string,
     words: Request['words'],
-    vector: Float32Array | undefined,
-    near: readonly Listing[],
+    near: readonly number[],
     accepts: RankOptions['accepts'],
   ): PartView {
     const best = this.#lexical.scan(words, accepts).best(PART_WORDS)
     const top = best[0]?.score ?? 1
-    const scores = new Map(best.map(({ listing, score }) => [listing, score / top]))
-    const candidates = [...best.slice(0, BY_PART).map(({ listing }) => listing), ...near]
-    return { text, vector, scores, candidates }
+    const scores = new Map(best.map(({ number, score }) => [number, score / top]))
+    const candidates = [...best.slice(0, BY_PART).map(({ number }) => number), ...near]
+    return { text, scores, candidates }
   }
 
-  /** The listings nearest to each vector of a request, from one scan. */
+  /** The listings nearest to each vector of a request, by number, from one scan. */
   #nearest({ whole, plain, parts }: RequestVectors, limit: number, accepts: RankOptions['accepts']) {
     const count = Math.max(limit, BY_MEANING)
     const wholes = plain === whole ? [whole] : [whole, plain]
@@ -93,16 +84,15 @@ export class CandidateFinder {
       queries.map((query) => ({ ...query, count: 2 * query.count })),
       accepts === acceptEvery ? undefined : accepts,
     )
-    const listings = queries.map((query, at) =>
-      (near[at] ?? [])
-        .sort((a, b) => b.similarity - a.similarity)
-        .slice(0, query.count)
-        .map(({ listing }) => listing),
+    const nearest = near.map(({ numbers, similarities }, at) =>
+      bestRows(similarities)
+        .slice(0, queries[at]?.count)
+        .map((row) => numbers[row] as number),
     )
     return {
-      whole: listings[0] ?? [],
-      plain: plain === whole ? [] : (listings[1] ?? []),
-      parts: listings.slice(wholes.length),
+      whole: nearest[0] ?? [],
+      plain: plain === whole ? [] : (nearest[1] ?? []),
+      parts: nearest.slice(wholes.length),
     }
   }
 }

@@ -1,7 +1,7 @@
 import { KernelRoom, PlainRoom, type SketchRoom } from './sketch-rooms.ts'
 
 /** From this many sketches on, a kernel is worth its memory of 64 KB at least. */
-const KERNEL_FROM = 2_048
+export const KERNEL_FROM = 2_048
 
 /** Sketches that are compared with one query after the other: they fit in the fastest cache. */
 const BLOCK = 1_024

@@ -1,4 +1,5 @@
-import { SketchTable } from './sketch-table.ts'
+import { KernelProducts, plainProducts, type RowProducts } from './row-products.ts'
+import { KERNEL_FROM, SketchTable } from './sketch-table.ts'
 
 /** A vector, and how many numbers near it are wanted. */
 export interface NearestQuery {
@@ -14,8 +15,9 @@ export interface SavedVectors {
   readonly sum: Float64Array
 }
 
-/** Steps of a byte on each side of zero. */
+/** Steps of a byte on each side of zero, and of 16 bits. */
 const STEPS = 127
+const FINE_STEPS = 32_767
 
 /**
  * Vectors by number, in bytes, with a sign sketch for each. A search compares sketches first, which takes
@@ -25,6 +27,7 @@ export class VectorIndex {
   readonly dimensions: number
   readonly #sketcher: Sketcher
   readonly #table: SketchTable
+  #products: RowProducts | undefined
   #values: Int8Array
   /** By number: the scale of a byte; 0 if there is no vector. */
   #scales: Float32Array
@@ -49,8 +52,10 @@ export class VectorIndex {
 
   /** The mean of all vectors. */
   get mean(): Float32Array {
+    const mean = new Float32Array(this.#sum)
     const count = Math.max(1, this.#count)
-    return Float32Array.from(this.#sum, (sum) => sum / count)
+    for (let at = 0; at < mean.length; at++) mean[at] = (mean[at] as number) / count
+    return mean
   }
 
   /** Size in bytes, for memory accounting. */
@@ -129,13 +134,22 @@ export class VectorIndex {
     for (let number = 0; number < this.#end; number++) if (scales[number] !== 0) this.#count++
   }
 
-  /** The similarity of a vector to that of a number; 0 if it has none. */
-  similarity(vector: Float32Array, number: number): number {
-    const values = this.#values
-    const start = number * this.dimensions
-    const scale = this.#scales[number] ?? 0
-    if (scale === 0) return 0
-    return dot(vector, values, start, this.dimensions) * scale
+  /** The similarities of some vectors to those of some numbers, 0 for a number without: by vector, then by number. */
+  similarities(vectors: readonly Float32Array[], numbers: readonly number[]): Float64Array[] {
+    const rows = { values: this.#values, dimensions: this.dimensions }
+    const fine = vectors.map((vector) => this.#refine(vector))
+    const products = this.#multiplier().products(
+      rows,
+      numbers,
+      fine.map(({ values }) => values),
+    )
+    return products.map((ofVector, at) => {
+      const { scale } = fine[at] as Fine
+      const similarities = new Float64Array(numbers.length)
+      for (let row = 0; row < similarities.length; row++)
+        similarities[row] = (ofVector[row] as number) * scale * (this.#scales[numbers[row] as number] ?? 0)
+      return similarities
+    })
   }
 
   /**
@@ -161,6 +175,25 @@ export class VectorIndex {
       const isAccepted = (number: number) => isPresent(number) && accepts(number)
       return this.#table.closest([query], this.#end, isAccepted)[0] ?? []
     })
+  }
+
+  /** A vector in numbers of 16 bits, so small that no sum of products overflows 32. */
+  #refine(vector: Float32Array): Fine {
+    const steps = Math.min(FINE_STEPS, Math.floor(0x7fffffff / (STEPS * this.dimensions)))
+    let largest = 0
+    for (let at = 0; at < vector.length; at++) largest = Math.max(largest, Math.abs(vector[at] as number))
+    const values = new Int16Array(this.dimensions)
+    if (!(largest > 0)) return { values, scale: 0 }
+    const scale = largest / steps
+    for (let at = 0; at < values.length; at++) values[at] = Math.round((vector[at] ?? 0) / scale)
+    return { values, scale }
+  }
+
+  /** In a small index, a kernel is not worth its memory. */
+  #multiplier(): RowProducts {
+    if (this.#end < KERNEL_FROM) return plainProducts
+    this.#products ??= KernelProducts.open(this.dimensions) ?? plainProducts
+    return this.#products
   }
 
   #place(number: number, vector: Float32Array | Int8Array, scale: number): void {
@@ -197,18 +230,9 @@ export class VectorIndex {
   }
 }
 
-/** Four sums at a time: one or two take twice as long. */
-function dot(vector: Float32Array, values: Int8Array, start: number, length: number): number {
-  let [first, second, third, fourth] = [0, 0, 0, 0]
-  let at = 0
-  for (; at + 3 < length; at += 4) {
-    first += (vector[at] as number) * (values[start + at] as number)
-    second += (vector[at + 1] as number) * (values[start + at + 1] as number)
-    third += (vector[at + 2] as number) * (values[start + at + 2] as number)
-    fourth += (vector[at + 3] as number) * (values[start + at + 3] as number)
-  }
-  for (; at < length; at++) first += (vector[at] as number) * (values[start + at] as number)
-  return first + second + third + fourth
+interface Fine {
+  readonly values: Int16Array
+  readonly scale: number
 }
 
 function grown<Numbers extends Int8Array | Float32Array>(from: Numbers, to: Numbers): Numbers {
