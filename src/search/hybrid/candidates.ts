@@ -14,12 +14,12 @@ import {
 } from './features.ts'
 
 /** How many candidates each kind of ranking puts forward at least; more would only change the tail. */
-const BY_WORDS = 100
+const BY_WORDS = 48
 const BY_MEANING = 48
-const BY_PART = 15
+const BY_PART = 10
 
 /** The matches of a part by words that count as such. */
-const PART_WORDS = 48
+const PART_WORDS = 24
 
 /** Collects the candidates of a request from both indexes, each with its features. */
 export class CandidateFinder {
