@@ -1,7 +1,7 @@
 import { anyObject, checkOptions, type OptionRules, objectWith, required } from '../check-options.ts'
 import type { Listing } from '../tool.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
-import type { Candidate, RequestVectors } from './hybrid/features.ts'
+import type { Candidate, Found, RequestVectors } from './hybrid/features.ts'
 import { byFit, eachPartFirst, type Fitting, liftedBy, rounded, toRanked } from './hybrid/fitting.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores, fitOf } from './hybrid/ranker.ts'
@@ -88,6 +88,8 @@ export class HybridIndex implements SearchIndex {
   readonly #deprecated = new WeakSet<Listing>()
   readonly #named = new NamedListings()
   readonly #deadline: EmbedderDeadline
+  /** What was found for a ranking, until the next update. */
+  #ranked = new WeakMap<Ranking, { readonly found: Found; readonly asked: Asked }>()
   #saved: SavedHybrid | undefined
 
   constructor(
@@ -104,6 +106,7 @@ export class HybridIndex implements SearchIndex {
   }
 
   update(source: string, listings: readonly Listing[]): void {
+    this.#ranked = new WeakMap()
     const marks = this.#saved?.update(source, listings)
     if (this.#saved === undefined) {
       const change = this.#vectors.numbers.update(source, listings)
@@ -158,8 +161,17 @@ export class HybridIndex implements SearchIndex {
 
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
-    const { candidates, scan } = this.#finder.find(request, vectors, options)
-    const judged = this.#judge(candidates, terms, unmatchedTerms, asksForDeprecated(query.words))
+    const asked = { unmatchedTerms, terms, lifts, allowsDeprecated: asksForDeprecated(query.words) }
+    const found = this.#finder.find(request, vectors, options)
+    const ranking = this.#rankFound(found, asked, options)
+    this.#ranked.set(ranking, { found, asked })
+    return ranking
+  }
+
+  #rankFound(found: Found, asked: Asked, options: RankOptions): Ranking {
+    const { unmatchedTerms, terms, lifts } = asked
+    const candidates = this.#finder.describe(found)
+    const judged = this.#judge(candidates, asked)
     const lifted = lifts.length === 0 ? judged : this.#lifted(judged, lifts, options)
     const chances = calibratedScores(lifted)
     const isPoor = lifts.length === 0 && (chances[0] ?? 0) < GIBBERISH_BELOW
@@ -167,15 +179,21 @@ export class HybridIndex implements SearchIndex {
     const [fitting, scores] = isGibberish ? [[], []] : [lifted, chances]
     const shown = fitting.slice(0, options.limit)
     const listed = shown.map(({ candidate }) => candidate)
-    const reasons = scan.reasonsOf(listed)
+    const reasons = found.scan.reasonsOf(listed)
     return {
-      total: Math.max(options.countsAll === false ? 0 : scan.countAll(), fitting.length),
+      total: Math.max(options.countsAll === false ? 0 : found.scan.countAll(), fitting.length),
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: this.#notMeant(unmatchedTerms, terms, listed),
       confidence: scores[0] ?? 0,
       similarity: listed[0]?.similarity ?? 0,
-      vector: vectors.plain,
+      vector: found.vectors.plain,
     }
+  }
+
+  rankAgain(ranking: Ranking, options: Pick<RankOptions, 'limit' | 'accepts'>): Ranking | undefined {
+    const ranked = this.#ranked.get(ranking)
+    const left = ranked && this.#finder.among(ranked.found, options.accepts)
+    return left && this.#rankFound(left, ranked.asked, { ...options, countsAll: false })
   }
 
   /** The candidates of a query with their features, for training; undefined if the embedder fails. */
@@ -185,7 +203,7 @@ export class HybridIndex implements SearchIndex {
     const embedded = await this.#embed(request, [])
     return 'failure' in embedded
       ? undefined
-      : this.#finder.find(request, embedded.vectors, options).candidates
+      : this.#finder.describe(this.#finder.find(request, embedded.vectors, options))
   }
 
   #read(query: Query): Request {
@@ -219,12 +237,7 @@ export class HybridIndex implements SearchIndex {
   }
 
   /** The candidates worth considering, best first. */
-  #judge(
-    candidates: readonly Candidate[],
-    terms: readonly Float32Array[],
-    unmatchedTerms: readonly string[],
-    allowsDeprecated: boolean,
-  ): Fitting[] {
+  #judge(candidates: readonly Candidate[], { terms, unmatchedTerms, allowsDeprecated }: Asked): Fitting[] {
     let nearest = 0
     for (const { similarity } of candidates) nearest = Math.max(nearest, similarity)
     const isMentioned =
@@ -292,6 +305,15 @@ const MARKS = { wordList: 1, deprecated: 2 }
 
 function markOf(listing: Listing): number {
   return (isWordList(listing) ? MARKS.wordList : 0) | (isDeprecated(listing) ? MARKS.deprecated : 0)
+}
+
+/** What a request says beside its words and vectors. */
+interface Asked {
+  /** The words that no listing contains, and the vectors of the first of them. */
+  readonly unmatchedTerms: readonly string[]
+  readonly terms: readonly Float32Array[]
+  readonly lifts: readonly Lift[]
+  readonly allowsDeprecated: boolean
 }
 
 interface Embedded {

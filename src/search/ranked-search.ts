@@ -122,7 +122,9 @@ export class RankedSearch {
     // Called for every listing with a word of the query, so it makes no source keys.
     const accepts = (listing: Listing) =>
       (listing.source.kind !== 'mcp' || !servers.has(listing.source.server)) && this.#options.accepts(listing)
-    const { matches, confidence = 0 } = await this.#rank(SHARED_MATCHES, accepts, false)
+    const { matches, confidence = 0 } =
+      this.#options.index.rankAgain?.(ranking, { limit: SHARED_MATCHES, accepts }) ??
+      (await this.#rank(SHARED_MATCHES, accepts, false))
     return {
       matches: this.#pick(matches, SHARED_MATCHES).kept,
       isSure: confidence >= SURE_FROM,
@@ -237,9 +239,7 @@ export class CloneFolding {
         : other.listing.trust > one.listing.trust
     if (!isSenior) return false
     this.#duplicates ??= new NearDuplicates()
-    return (
-      this.#duplicates.repeats(one.listing, other.listing) && !isNamed(one.listing, other.listing, query)
-    )
+    return this.#duplicates.repeats(one.listing, other.listing) && !isNamed(one.listing, other.listing, query)
   }
 }
 

@@ -1,5 +1,4 @@
 import type { Listing } from '../../tool.ts'
-import type { WordScan } from '../lexical/word-scan.ts'
 import type { LexicalIndex } from '../lexical.ts'
 import type { Request } from '../query/request.ts'
 import { acceptEvery, type RankOptions } from '../searcher.ts'
@@ -8,18 +7,22 @@ import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import {
   type Candidate,
   describeCandidates,
+  type Found,
   type PartView,
   type RequestVectors,
   rememberedCandidate,
 } from './features.ts'
 
 /** How many candidates each kind of ranking puts forward at least; more would only change the tail. */
-const BY_WORDS = 48
+const BY_WORDS = 64
 const BY_MEANING = 48
 const BY_PART = 10
 
 /** The matches of a part by words that count as such. */
 const PART_WORDS = 24
+
+/** The share of the candidates that must be left for them to be those of a smaller catalogue. */
+const ENOUGH_LEFT = 0.5
 
 /** Collects the candidates of a request from both indexes, each with its features. */
 export class CandidateFinder {
@@ -31,11 +34,7 @@ export class CandidateFinder {
     this.#vectors = vectors
   }
 
-  find(
-    request: Request,
-    vectors: RequestVectors,
-    options: RankOptions,
-  ): { candidates: Candidate[]; scan: WordScan } {
+  find(request: Request, vectors: RequestVectors, options: RankOptions): Found {
     const { limit, accepts, countsAll = true } = options
     const near = this.#nearest(vectors, limit, accepts)
     const parts = request.parts.map(({ text, words }, at) =>
@@ -45,8 +44,29 @@ export class CandidateFinder {
     const scan = this.#lexical.scan(request.words, accepts)
     const byWords = scan.best(Math.max(limit, BY_WORDS), { watched: [...others], countsAll })
     const numbers = [...new Set([...byWords.map(({ number }) => number), ...others])]
-    const found = { request, vectors, numbers, topScore: byWords[0]?.score || 1, scan, parts }
-    return { candidates: describeCandidates(found, this.#vectors), scan }
+    return { request, vectors, numbers, topScore: byWords[0]?.score || 1, scan, parts }
+  }
+
+  /**
+   * What would have been found if there were only the listings that `accepts` accepts too. Undefined if so few candidates
+   * are left that others might be among the best.
+   */
+  among(found: Found, accepts: RankOptions['accepts']): Found | undefined {
+    const { listings } = this.#vectors.numbers
+    const numbers = found.numbers.filter((number) => {
+      const listing = listings[number]
+      return listing !== undefined && accepts(listing)
+    })
+    if (numbers.length < ENOUGH_LEFT * found.numbers.length) return undefined
+    const left = new Set(numbers)
+    const topScore = numbers.reduce((top, number) => Math.max(top, found.scan.rate(number).score), 0)
+    const parts = found.parts.map((part) => ({ ...part, scores: onlyOf(part.scores, left) }))
+    return { ...found, numbers, topScore: topScore || 1, parts }
+  }
+
+  /** The candidates with their features. */
+  describe(found: Found): Candidate[] {
+    return describeCandidates(found, this.#vectors)
   }
 
   /** A listing that no ranking put forward. */
@@ -95,4 +115,11 @@ export class CandidateFinder {
       parts: nearest.slice(wholes.length),
     }
   }
+}
+
+/** The scores of these listings, relative to the best of them. */
+function onlyOf(scores: ReadonlyMap<number, number>, left: ReadonlySet<number>): Map<number, number> {
+  const kept = [...scores].filter(([number]) => left.has(number))
+  const top = kept.reduce((best, [, score]) => Math.max(best, score), 0)
+  return new Map(kept.map(([number, score]) => [number, score / top]))
 }

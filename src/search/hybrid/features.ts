@@ -1,4 +1,4 @@
-import type { Listing, ToolSource } from '../../tool.ts'
+import type { Listing } from '../../tool.ts'
 import { parameterTexts } from '../lexical/listing-terms.ts'
 import { STOP_WORDS } from '../lexical/text-words.ts'
 import type { WordScan } from '../lexical/word-scan.ts'
@@ -192,32 +192,36 @@ function bestPart(parts: readonly PartPlaces[], row: number, agreement: number) 
 
 /** Adds what the best match of a candidate's server says about it. */
 function rateServers(drafts: readonly Draft[]): void {
-  const bests = new BestBySource()
+  const servers = new Map<string, Best>()
+  const plugins = new Map<string, Best>()
   let top = 0
-  for (const { listing, features } of drafts) {
+  const bests = drafts.map(({ listing: { source }, features }) => {
     const fit = fitOf(features)
     top = Math.max(top, fit)
-    bests.add(listing.source, fit)
-  }
+    // By kind and name, since a source key would be made for each candidate.
+    if (source.kind === 'mcp') return bestOf(servers, source.server, fit)
+    return source.kind === 'plugin' ? bestOf(plugins, source.plugin, fit) : NONE
+  })
   if (top === 0) return
-  for (const { listing, features } of drafts) features.server = bests.of(listing.source) / top
+  for (const [row, { features }] of drafts.entries()) features.server = (bests[row] as Best).fit / top
 }
 
-/** The highest fit of each server and plugin. By kind and name, since a source key would be made for each candidate. */
-class BestBySource {
-  readonly #servers = new Map<string, number>()
-  readonly #plugins = new Map<string, number>()
+/** The highest fit of a source so far. */
+interface Best {
+  fit: number
+}
 
-  add(source: ToolSource, fit: number): void {
-    if (source.kind === 'builtin' || this.of(source) >= fit) return
-    if (source.kind === 'mcp') this.#servers.set(source.server, fit)
-    else this.#plugins.set(source.plugin, fit)
-  }
+const NONE: Readonly<Best> = { fit: 0 }
 
-  of(source: ToolSource): number {
-    if (source.kind === 'builtin') return 0
-    return (source.kind === 'mcp' ? this.#servers.get(source.server) : this.#plugins.get(source.plugin)) ?? 0
+function bestOf(bests: Map<string, Best>, source: string, fit: number): Best {
+  const known = bests.get(source)
+  if (known !== undefined) {
+    if (known.fit < fit) known.fit = fit
+    return known
   }
+  const best = { fit }
+  bests.set(source, best)
+  return best
 }
 
 /** A listing that no ranking put forward. */
