@@ -33,7 +33,7 @@ export interface TourFigures {
 }
 
 /** How many tools the tour's session keeps: few enough that one is evicted before the end. */
-const MAX_ACTIVE = 4
+const MAX_ACTIVE = 3
 
 async function openAndWalk(
   terminal: Terminal,
@@ -120,12 +120,12 @@ async function walk(scene: Scene, { events, say, counts, width }: Walk): Promise
   }
 
   heading(
-    `It searches "${scene.laterQuery}"; ${MAX_ACTIVE} tools may be active, so the least recently used are evicted`,
+    `It searches "${scene.laterQuery}"; ${MAX_ACTIVE} tools may be active, and the least recently used make room`,
   )
   const later = await searchAsModel(lazy, { query: scene.laterQuery, limit: 2 })
   for (const line of matchLines(later, width)) say(line)
   const evicted = events.flatMap((event) => (event.type === 'evicted' ? event.names : []))
-  say(`   evicted: ${pc.yellow(evicted.join(', '))}`)
+  say(`   evicted: ${evicted.length === 0 ? 'none' : pc.yellow(evicted.join(', '))}`)
 
   heading('What the session costs')
   for (const line of lazy.context().split('\n')) say(`   ${line}`)
