@@ -63,11 +63,11 @@ export interface Found {
 export function describeCandidates(found: Found, vectors: ListingVectors): Candidate[] {
   const { request, scan, numbers, topScore } = found
   const listings = numbers.map((number) => vectors.numbers.listings[number] as Listing)
-  const nearness = new Nearness(found, vectors)
-  const { whole, plain, best, plainBest } = nearness
-  const meanings = found.parts.length === 0 ? nearness.meanings() : undefined
+  const similarities = new Similarities(found, vectors)
+  const { whole, plain, best, plainBest } = similarities
+  const meanings = found.parts.length === 0 ? similarities.meanings() : undefined
   const parts = found.parts.map(
-    (part, at) => new PartPlaces(part, numbers, nearness.parts[at] ?? new Float64Array(numbers.length)),
+    (part, at) => new PartPlaces(part, numbers, similarities.parts[at] ?? new Float64Array(numbers.length)),
   )
   const length = lengthOf(request)
   const drafts = listings.map((listing, row): Draft => {
@@ -107,7 +107,7 @@ interface Draft extends Candidate {
 }
 
 /** How similar the candidates are to the texts of a request, by row. */
-class Nearness {
+class Similarities {
   readonly whole: Float64Array
   readonly plain: Float64Array
   readonly parts: readonly Float64Array[]
