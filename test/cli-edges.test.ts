@@ -207,6 +207,8 @@ describe('a lockfile by name', () => {
     expect(problem).toContain('"toolcrib lock"')
     expect(lockfile.state).toBe('none')
     expect(nextSteps).toEqual([expect.stringContaining('approve them with "toolcrib lock"')])
+    const named = (await toolcrib('doctor', '--json', '--config', 'toolcrib.toml')).json()
+    expect(named.nextSteps).toEqual([expect.stringContaining('"toolcrib lock --config toolcrib.toml"')])
     expect(wasStarted()).toBe(false)
     expect((await toolcrib('diff')).status).toBe(2)
     expect((await toolcrib('lock')).status).toBe(0)

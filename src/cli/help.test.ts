@@ -1,5 +1,7 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { runCommandLine } from './command-line.ts'
+import { describeProgram, runCommandLine } from './command-line.ts'
 import { fakeTerminal } from './fake-terminal.fixture.ts'
 
 async function helpOf(...words: string[]): Promise<string> {
@@ -28,7 +30,32 @@ describe('a hint at another command', () => {
       expect(terminal.typed(`toolcrib ${name}`)).toBe(['toolcrib', name, ...flags].join(' '))
     }
   })
+
+  it('can be typed as it is printed', async () => {
+    expect(hints().length).toBeGreaterThan(30)
+    for (const hint of hints()) {
+      const words = hint.split(' ')
+      const { terminal, stderr } = fakeTerminal()
+      const program = describeProgram(terminal, words)
+      // Parsed only: the commands themselves do nothing.
+      for (const command of program.commands) command.action(() => {})
+      await program
+        .parseAsync(words, { from: 'user' })
+        .catch(({ exitCode }) => expect(exitCode, hint).toBe(0))
+      expect(stderr(), hint).toBe('')
+    }
+  })
 })
+
+/** Every `"toolcrib …"` in the code: what a person may type, with a word in place of what is filled in. */
+function hints(): string[] {
+  const root = join(import.meta.dirname, '..')
+  const files = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  const sources = files.filter((file) => /\.tsx?$/.test(file) && !/\.(?:test|fuzz)\.ts$/.test(file))
+  const texts = sources.map((file) => readFileSync(join(root, file), 'utf8').replace(/\$\{[^}"]*\}/g, 'word'))
+  const found = texts.flatMap((text) => [...text.matchAll(/"toolcrib (?!word)([^"`\n]+)"/g)])
+  return [...new Set(found.map(([, words = '']) => words.replace(/<[^>]*>/g, 'word')))]
+}
 
 describe('--help', () => {
   it('fits into 80 columns, for every command', async () => {

@@ -53,7 +53,7 @@ export function describeUnknown(
   const look =
     statuses.length === 1 && first
       ? `see the tools of ${plain(first.server)} with "toolcrib list ${shellWord(first.server)}"`
-      : 'find its name with "toolcrib search" or "toolcrib list"'
+      : 'find its name with "toolcrib search <words>" or "toolcrib list"'
   const step = near.length > 0 ? `did you mean ${near.map((each) => `"${each}"`).join(' or ')}?` : look
   const isCached = statuses.some(({ state }) => state === 'cold')
   return [
