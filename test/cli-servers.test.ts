@@ -148,6 +148,15 @@ describe('commands over servers', () => {
       stdout: expect.stringMatching(/^nothing matches "zebra"; try other words, .*toolcrib list"\n$/),
     })
     forgetStart()
+    const named = await toolcrib('search', 'server:weathr rain')
+    expect(named).toMatchObject({ status: 1, stdout: 'unknown server "weathr"; did you mean "weather"?\n' })
+    const both = await toolcrib('search', 'server:weather,nosuch rain')
+    expect(both).toMatchObject({ status: 0, stdout: expect.stringContaining('weather.get_rain') })
+    expect(both.stdout).toMatch(/\nunknown server "nosuch"; the config has .*weather/)
+    expect(await toolcrib('search', 'server:nosuch', '--json')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('note unknown server "nosuch"; the config has'),
+    })
     expect((await toolcrib('search', '+')).status).toBe(2)
     expect(await toolcrib('search', '/(/')).toMatchObject({
       status: 2,
