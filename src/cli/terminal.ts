@@ -15,6 +15,8 @@ export interface TerminalOptions {
   readonly signals: SignalSource
   /** How a command waits. Default: timers. */
   readonly schedule?: Schedule
+  /** How long a command waits before it says what can be done about it. Default: two seconds. */
+  readonly patienceMs?: number
   /** Frees unused memory before it is measured. Default: a full garbage collection. */
   readonly collectGarbage?: () => void
   /** How this program was started. Default: as `toolcrib`. */
@@ -41,6 +43,7 @@ export class Terminal {
   readonly cwd: string
   readonly signals: SignalSource
   readonly schedule: Schedule
+  readonly patienceMs: number
   readonly collectGarbage: (() => void) | undefined
   readonly program: OwnProgram
   /** The `--config` of the command, which its hints repeat. */
@@ -59,6 +62,7 @@ export class Terminal {
     this.cwd = cwd
     this.signals = signals
     this.schedule = schedule
+    this.patienceMs = options.patienceMs ?? 2_000
     this.collectGarbage = options.collectGarbage
     this.program = program
   }
