@@ -8,7 +8,7 @@ import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registr
 import { forSchema, readArguments, type TypedArguments } from './call-arguments.ts'
 import { type CallProgress, callProgress } from './call-progress.ts'
 import { describeUnknown, findTool, serversNamed, toolsNamed } from './find-tool.ts'
-import { writeOut } from './write-out.ts'
+import { requireWritable, writeOut } from './write-out.ts'
 
 export interface CallFlags extends ServerFlags, RegistryFlags {
   readonly arg?: readonly string[]
@@ -27,6 +27,7 @@ export async function runCall(
   flags: CallFlags,
 ): Promise<number> {
   const typed = await readArguments(terminal, args, flags.arg ?? [])
+  await requireWritable(terminal, flags)
   const found = await findWithFlags(terminal, flags)
   const { servers: configured, layers = [] } = found.config
   const named = serversNamed(name, Object.keys(configured))
