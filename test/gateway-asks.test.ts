@@ -92,16 +92,22 @@ describe.each(['modern', 'legacy'] as const)('a %s client that is asked somethin
         return client
       }),
     )
-    const slow = ada?.callTool({
-      name: 'everything__trigger-long-running-operation',
-      arguments: { duration: 1, steps: 1 },
-    })
+    // Under way until it is cancelled, however long the others take.
+    const over = new AbortController()
+    const slow = ada
+      ?.callTool(
+        { name: 'everything__trigger-long-running-operation', arguments: { duration: 600, steps: 1 } },
+        { signal: over.signal },
+      )
+      .catch((error: Error) => error.message)
     const sample = { name: 'everything__trigger-sampling-request', arguments: { prompt: 'hi', maxTokens: 9 } }
-    await vi.waitUntil(() => gateway.status().callsUnderWay === 1)
+    await vi.waitUntil(() => gateway.status().callsUnderWay === 1, { timeout: 10_000 })
     const outcome = await bob?.callTool(sample).catch((error: Error) => error.message)
     expect(JSON.stringify(outcome)).toContain('call the tool again')
+    expect(gateway.status().callsUnderWay).toBe(1)
     expect(JSON.stringify(await bob?.callTool(sample))).toContain('bob says hello')
-    await slow
+    over.abort('enough')
+    expect(await slow).toContain('enough')
   })
 
   it('gets the error of the protocol when it cannot be asked', async () => {
