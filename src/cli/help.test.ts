@@ -3,9 +3,17 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { describeProgram, runCommandLine } from './command-line.ts'
 import { fakeTerminal } from './fake-terminal.fixture.ts'
+import type { OwnProgram } from './own-program.ts'
+
+/** How the program of a clone is started; its name is the longest. */
+const OF_CLONE = { name: 'node dist/cli/main.js', command: 'node', args: ['dist/cli/main.js'] }
 
 async function helpOf(...words: string[]): Promise<string> {
-  const { terminal, stdout } = fakeTerminal()
+  return helpAs(undefined, ...words)
+}
+
+async function helpAs(program: OwnProgram | undefined, ...words: string[]): Promise<string> {
+  const { terminal, stdout } = fakeTerminal(program && { program })
   expect(await runCommandLine([...words, '--help'], terminal)).toBe(0)
   return stdout()
 }
@@ -62,7 +70,8 @@ describe('--help', () => {
     const names = await commandNames()
     expect(names.length).toBeGreaterThan(20)
     const texts = [await helpOf()]
-    for (const name of names) texts.push(await helpOf(name))
+    for (const name of names) texts.push(await helpOf(name), await helpAs(OF_CLONE, name))
+    texts.push(await helpAs(OF_CLONE))
     const long = texts.flatMap((text) => text.split('\n').filter((line) => line.length > 80))
     expect(long).toEqual([])
   })

@@ -146,7 +146,8 @@ function countSecrets(secrets: ImportOutcome['secrets']): number {
 
 function showNothingFound(terminal: Terminal, { looked, target }: ImportOutcome): void {
   terminal.say('no servers were found in any of these files:')
-  for (const path of looked) terminal.say(pc.dim(`  ${path}`))
+  // What is copied must not be broken.
+  for (const path of looked) terminal.print(pc.dim(`  ${path}`))
   terminal.say(
     `\nTo add one, run "toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem .", or write ${target}:\n\n${MINIMAL_CONFIG}\nthen check it with "toolcrib doctor"`,
   )
