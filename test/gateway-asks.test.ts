@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { Client } from '@modelcontextprotocol/client'
+import { GATEWAY_CAPABILITIES } from 'toolcrib/gateway'
 import type { McpEvent } from 'toolcrib/mcp'
 import { describe, expect, it, vi } from 'vitest'
 import { connectClient, openGateway } from './gateway.fixture.ts'
@@ -84,7 +85,9 @@ describe.each(['modern', 'legacy'] as const)('a %s client that is asked somethin
   })
 
   it('is told to call again where a server asks for the first time, and it is not known whom', async () => {
-    const { gateway } = await openGateway({ everything: EVERYTHING })
+    // Asked for roots, which it wants soon after it has started, the server would be known to ask.
+    const { roots: _, ...capabilities } = GATEWAY_CAPABILITIES
+    const { gateway } = await openGateway({ everything: EVERYTHING }, {}, { client: { capabilities } })
     const [ada, bob] = await Promise.all(
       ['ada', 'bob'].map(async (person) => {
         const client = await connectClient(gateway, { era, capabilities: CAPABILITIES })

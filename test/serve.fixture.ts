@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, type SpawnOptions } from 'node:child_process'
+import { type ChildProcess, execFileSync, type SpawnOptions, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach } from 'vitest'
@@ -45,11 +45,8 @@ export function childrenOf(pid: number | undefined, program = ''): number[] {
     .map(({ own }) => own)
 }
 
+/** Whether a process runs. One that has ended is not gone before its parent, this process, has noticed. */
 export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+  return /^\s*[^Z\s]/.test(stdout)
 }
