@@ -344,8 +344,10 @@ describe('--json', () => {
     ['chat', '--prompt', 'hello'],
   ])('reports an error of %s as JSON, with the same exit code', async (...command) => {
     const { status, stdout, stderr } = await toolcrib(...command, '--json')
-    expect(JSON.parse(stdout)).toEqual({ error: { code: 'config-invalid', message: expect.any(String) } })
-    expect(stderr).toContain('config-invalid')
+    // No config makes an unknown program a known one.
+    const code = command[0] === 'import' ? 'usage-invalid' : 'config-invalid'
+    expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
+    expect(stderr).toContain(code)
     expect(await toolcrib(...command)).toMatchObject({ status, stdout: '', stderr })
   })
 
