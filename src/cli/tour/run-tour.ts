@@ -6,6 +6,7 @@ import { orAborted, untilSignal } from '../interrupt.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, cut, figure, plain, plural } from '../text.ts'
 import { TokenCounts } from '../token-counts.ts'
+import { WaitLine } from '../wait-line.ts'
 import { openScene, type Scene } from './scenes.ts'
 
 /** Walks through one conversation, turn by turn, on servers that it starts itself. */
@@ -42,19 +43,19 @@ async function openAndWalk(
 ): Promise<TourFigures> {
   const countTokens = await exactTokenCounter()
   const events: ToolcribEvent[] = []
-  const progress = terminal.progressLine()
-  progress.show('starting servers …')
+  const waiting = new WaitLine(terminal)
+  waiting.show('starting servers', 'at most half a minute; Ctrl-C stops it')
   const { cwd, env, schedule } = terminal
   const opening = openScene({ countTokens, onEvent: (event) => events.push(event) }, { cwd, env, schedule })
   try {
     const scene = await orAborted(opening, signal)
-    progress.clear()
+    waiting.stop()
     const counts = new TokenCounts(terminal)
     const figures = await orAborted(walk(scene, { events, say, counts, width: terminal.width }), signal)
     say(`\n${pc.dim(`Next: ${await nextStep(terminal, scene.kind)}`)}`)
     return figures
   } finally {
-    progress.clear()
+    waiting.stop()
     await (await opening).close()
   }
 }
