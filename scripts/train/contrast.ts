@@ -1,4 +1,5 @@
-import { rowProducts } from './row-products.ts'
+import { rowProducts, transposed } from './row-products.ts'
+import type { TrainableNetwork } from './trainable-network.ts'
 import type { TrainableTable } from './trainable-table.ts'
 
 /** A possible question, and the text that answers it. */
@@ -19,15 +20,21 @@ const DIRECTION_WEIGHT = 0.5
 
 /**
  * One batch of contrastive learning: pulls each question towards its answer and away from all other answers in the
- * batch, and each answer likewise. Returns the mean loss.
+ * batch, and each answer likewise. With a network, it changes the questions first. Returns the mean loss.
  */
-export function contrast(table: TrainableTable, pairs: readonly Pair[], strength: number): number {
+export function contrast(
+  table: TrainableTable,
+  pairs: readonly Pair[],
+  strength: number,
+  network?: TrainableNetwork,
+): number {
   const size = table.dimensions
   const count = pairs.length
   const asked = new Float32Array(count * size)
   const answers = new Float32Array(count * size)
   const askedLengths = pairs.map((pair, at) => table.embed(pair.asked, asked, at * size))
   const answerLengths = pairs.map((pair, at) => table.embed(pair.answer, answers, at * size))
+  network?.change(asked)
 
   const scores = rowProducts(asked, answers, size)
   const pulls = new Float32Array(count * count)
@@ -37,8 +44,9 @@ export function contrast(table: TrainableTable, pairs: readonly Pair[], strength
 
   const askedPull = rowProducts(pulls, transposed(answers, count, size), count)
   const answerPull = rowProducts(transposed(pulls, count, count), transposed(asked, count, size), count)
+  const read = network?.learn(asked, askedPull) ?? { before: asked, pulls: askedPull }
   for (const [at, pair] of pairs.entries()) {
-    table.learn(pair.asked, asked, at * size, askedLengths[at] as number, askedPull, at * size)
+    table.learn(pair.asked, read.before, at * size, askedLengths[at] as number, read.pulls, at * size)
     table.learn(pair.answer, answers, at * size, answerLengths[at] as number, answerPull, at * size)
   }
   return loss / count
@@ -86,12 +94,4 @@ function maskOf(pairs: readonly Pair[]): Uint8Array {
     }
   }
   return mask
-}
-
-function transposed(matrix: Float32Array, rows: number, columns: number): Float32Array {
-  const turned = new Float32Array(matrix.length)
-  for (let row = 0; row < rows; row++)
-    for (let column = 0; column < columns; column++)
-      turned[column * rows + row] = matrix[row * columns + column] as number
-  return turned
 }

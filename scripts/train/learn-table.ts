@@ -9,6 +9,7 @@ import { glossPair, keepNeighbours, listingPairs, questionPairs, withNoise } fro
 import { seededRandom, shuffled } from './random.ts'
 import type { Teacher } from './teacher.ts'
 import { teacherText } from './teacher-text.ts'
+import { TrainableNetwork } from './trainable-network.ts'
 import { TrainableTable } from './trainable-table.ts'
 
 export interface LearnOptions {
@@ -25,6 +26,10 @@ export interface LearnOptions {
   /** How often labelled queries occur per epoch: each is worth more than a name. */
   readonly queryTurns: number
   readonly glossesPerEpoch: number
+  /** Of the network for requests: its units, the size of its first steps, and how much of what it adds is kept. */
+  readonly units: number
+  readonly networkRate: number
+  readonly networkShare: number
   readonly seed: number
 }
 
@@ -35,9 +40,12 @@ export const DEFAULTS: LearnOptions = {
   epochs: 5,
   rate: 0.003,
   imitation: 10,
-  maxQueriesPerSet: 3_000,
+  maxQueriesPerSet: 7_000,
   queryTurns: 8,
   glossesPerEpoch: 6_000,
+  units: 64,
+  networkRate: 0.0005,
+  networkShare: 0.5,
   seed: 7,
 }
 
@@ -45,6 +53,8 @@ export interface LearnedTable {
   /** By row. */
   readonly vocabulary: readonly string[]
   readonly rows: Float32Array
+  /** The rows of the network for requests. */
+  readonly network: Float32Array
 }
 
 const MAX_TOKENS = 128
@@ -60,6 +70,7 @@ export async function learnTable(
   const random = seededRandom(options.seed)
   const { vocabulary, rows, axes } = await distill(sets, teacher, options.dimensions)
   const table = new TrainableTable(rows, options.dimensions)
+  const network = new TrainableNetwork(options.dimensions, options.units, options.seed)
   const tokens = new TextTokens(new Map(vocabulary.map((token, row) => [token, row])))
   const read = (text: string): number[] => tokens.read(text, MAX_TOKENS)
   const models = await readModels(sets, glosses, teacher, axes, read)
@@ -82,12 +93,17 @@ export async function learnTable(
     const meant = shuffled(meanings, random).slice(0, options.glossesPerEpoch)
     const pairs = keepNeighbours([...told, ...asked.flat(), ...meant], random)
     const progress = (share: number): number => (epoch - 1 + share) / options.epochs
-    const rateAt = (share: number): number => options.rate * (1 - 0.9 * progress(share))
+    const stepAt = (share: number): void => {
+      const size = 1 - 0.9 * progress(share)
+      table.step(options.rate * size)
+      network.step(options.networkRate * size)
+    }
     const noisy = withNoise(pairs, requestWords, random)
-    const loss = contrastAll(table, noisy, shuffled(models, random), options.imitation, rateAt)
+    const learners = { table, network, stepAt }
+    const loss = contrastAll(learners, noisy, shuffled(models, random), options.imitation)
     console.log(`  epoch ${epoch}: loss ${loss.toFixed(3)} over ${pairs.length} pairs`)
   }
-  return { vocabulary, rows }
+  return { vocabulary, rows, network: network.rows(options.networkShare) }
 }
 
 /** One epoch of imitation; returns the mean cosine to the models. */
@@ -100,20 +116,26 @@ function imitateAll(table: TrainableTable, models: readonly Model[], rate: numbe
   return likeness / Math.ceil(models.length / BATCH)
 }
 
+/** What learns by contrast; `stepAt` takes a step, given the share of the epoch that is done. */
+interface Learners {
+  readonly table: TrainableTable
+  readonly network: TrainableNetwork
+  stepAt(share: number): void
+}
+
 /** One epoch of contrast, with a batch of imitation in every step; returns the mean loss. */
 function contrastAll(
-  table: TrainableTable,
+  { table, network, stepAt }: Learners,
   pairs: readonly Pair[],
   models: readonly Model[],
   imitation: number,
-  rateAt: (share: number) => number,
 ): number {
   let loss = 0
   for (let start = 0; start < pairs.length; start += BATCH) {
-    loss += contrast(table, pairs.slice(start, start + BATCH), 1)
+    loss += contrast(table, pairs.slice(start, start + BATCH), 1, network)
     const from = start % Math.max(1, models.length - BATCH)
     imitate(table, models.slice(from, from + BATCH), imitation)
-    table.step(rateAt(start / pairs.length))
+    stepAt(start / pairs.length)
   }
   return loss / Math.ceil(pairs.length / BATCH)
 }

@@ -58,3 +58,12 @@ function product(a: Float32Array, aStart: number, b: Float32Array, bStart: numbe
   for (let at = 0; at < width; at++) sum += (a[aStart + at] as number) * (b[bStart + at] as number)
   return sum
 }
+
+/** The columns of a matrix as rows. */
+export function transposed(matrix: Float32Array, rows: number, columns: number): Float32Array {
+  const turned = new Float32Array(matrix.length)
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++)
+      turned[column * rows + row] = matrix[row * columns + column] as number
+  return turned
+}

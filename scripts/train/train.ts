@@ -2,7 +2,7 @@
  * Trains the token table of `staticEmbedder()`; with `npm run train -- ranker`, the ranker of `hybrid` (ranker.ts).
  *
  *   npm run train -- --data <sets> --apis <OpenAPI folder> --glosses <WordNet dict folder>
- *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v4.bin]
+ *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v5.bin]
  *
  * `--data` has one folder per set (scripts/train/datasets.ts describes them); `--apis` and `--glosses` add broader texts
  * and are optional; `--minilm` has the all-MiniLM-L6-v2 files in the layout of `minilm()`; `--runtime` is a folder where
@@ -39,8 +39,8 @@ const { values } = parseArgs({
     minilm: { type: 'string' },
     runtime: { type: 'string', default: '.' },
     cache: { type: 'string', default: '.bench/teacher' },
-    out: { type: 'string', default: 'models/tool-table-v4.bin' },
-    name: { type: 'string', default: 'tool-table-v4' },
+    out: { type: 'string', default: 'models/tool-table-v5.bin' },
+    name: { type: 'string', default: 'tool-table-v5' },
     without: { type: 'string', default: '' },
     seed: { type: 'string', default: String(DEFAULTS.seed) },
   },
@@ -62,7 +62,7 @@ const learned = await learnTable([...sets.filter((set) => !isLeftOut(set)), ...c
   ...DEFAULTS,
   seed: Number(values.seed),
 })
-const bytes = tableBytes(values.name, learned.vocabulary, learned.rows)
+const bytes = tableBytes(values.name, learned.vocabulary, learned.rows, learned.network)
 writeFileSync(values.out, bytes)
 console.log(`${values.out}: ${learned.vocabulary.length} tokens, ${(bytes.length / 1e6).toFixed(2)} MB`)
 
@@ -85,7 +85,7 @@ function row({ queries, recall1, recall5, ndcg10 }: Quality): string {
 function rankByTable(...[set, queries]: Parameters<RankAll>): ReturnType<RankAll> {
   const vectors = set.listings.map((listing) => table.embed(listingText(listing)))
   return queries.map(({ text }) => {
-    const asked = table.embed(text)
+    const asked = table.embedRequest(text)
     const scores = vectors.map((vector) =>
       vector.reduce((sum, value, at) => sum + value * (asked[at] ?? 0), 0),
     )

@@ -11,6 +11,8 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 describe('a token table', () => {
   const bytes = tableBytes('tiny', ['sun', 'moon', 'é'], Float32Array.from([1, 0, 0, 2, 0.3, 0.4]))
+  const network = Float32Array.from([1, 0, 0, 1])
+  const withNetwork = tableBytes('tiny', ['sun', 'moon'], Float32Array.from([1, 0, 0, 2]), network)
 
   it('reads back what was written, at any byte offset', () => {
     const shifted = new Uint8Array(bytes.length + 3)
@@ -31,8 +33,21 @@ describe('a token table', () => {
     expect(TokenTable.read(bytes).embed('?!')).toEqual(new Float32Array(2))
   })
 
+  it('changes the vectors of requests by a network, if there is one', () => {
+    // One unit that listens to the first coordinate and adds as much of the second.
+    const table = TokenTable.read(withNetwork)
+    expect(table.header.units).toBe(1)
+    expect(table.embed('sun')).toEqual(Float32Array.from([1, 0]))
+    const changed = Array.from(table.embedRequest('sun'))
+    expect(changed).toEqual([expect.closeTo(Math.SQRT1_2), expect.closeTo(Math.SQRT1_2)])
+    expect(Array.from(table.embedRequest('moon'))).toEqual([0, 1])
+    expect(table.embedRequest('?!')).toEqual(new Float32Array(2))
+    expect(TokenTable.read(bytes).embedRequest('sun')).toEqual(Float32Array.from([1, 0]))
+  })
+
   it('rejects bytes that are not a table, including truncated ones', () => {
-    for (const wrong of [new Uint8Array(0), new Uint8Array(100), bytes.subarray(0, bytes.length - 1)])
+    const truncated = [bytes, withNetwork].map((whole) => whole.subarray(0, whole.length - 1))
+    for (const wrong of [new Uint8Array(0), new Uint8Array(100), ...truncated])
       expect(() => TokenTable.read(wrong)).toThrow('not a token table')
   })
 })
@@ -61,7 +76,7 @@ describe('the static embedder', () => {
   })
 
   it('comes in a file under 8.5 MB', () => {
-    expect(statSync(join(import.meta.dirname, '../../models/tool-table-v4.bin')).size).toBeLessThan(8.5e6)
+    expect(statSync(join(import.meta.dirname, '../../models/tool-table-v5.bin')).size).toBeLessThan(8.5e6)
   })
 
   it('names the file that is missing or wrong', () => {

@@ -1,4 +1,5 @@
 import { ToolcribError } from '../errors.ts'
+import { RequestNetwork } from './request-network.ts'
 import { TextTokens } from './text-tokens.ts'
 
 /** First bytes of a model file. */
@@ -12,6 +13,8 @@ export interface TableHeader {
   readonly name: string
   readonly dimensions: number
   readonly tokens: number
+  /** Units of the network for requests; without it, requests are read as tools are. */
+  readonly units?: number
 }
 
 /**
@@ -24,12 +27,15 @@ export class TokenTable {
   readonly #tokens: TextTokens
   readonly #scales: Float32Array
   readonly #values: Int8Array
+  readonly #network: RequestNetwork | undefined
 
   constructor(header: TableHeader, vocabulary: readonly string[], scales: Float32Array, values: Int8Array) {
     this.header = header
     this.#tokens = new TextTokens(new Map(vocabulary.map((token, row) => [token, row])))
     this.#scales = scales
     this.#values = values
+    const { dimensions, tokens, units = 0 } = header
+    if (units > 0) this.#network = new RequestNetwork(rowsFrom(tokens, values, scales, dimensions), units)
   }
 
   /** Parses the output of `tableBytes`; throws `config-invalid` for anything else. */
@@ -42,24 +48,27 @@ export class TokenTable {
     if (vocabularyEnd > bytes.length) throw notATable()
     const header: TableHeader = JSON.parse(text.decode(bytes.subarray(16, headerEnd)))
     const vocabulary = text.decode(bytes.subarray(headerEnd, vocabularyEnd)).split('\n')
+    const rows = header.tokens + 2 * (header.units ?? 0)
     const scalesStart = aligned(vocabularyEnd)
-    const valuesStart = scalesStart + header.tokens * Float32Array.BYTES_PER_ELEMENT
-    const end = valuesStart + header.tokens * header.dimensions
+    const valuesStart = scalesStart + rows * Float32Array.BYTES_PER_ELEMENT
+    const end = valuesStart + rows * header.dimensions
     if (vocabulary.length !== header.tokens || end > bytes.length) throw notATable()
     // Copied, since the bytes may be unaligned and floats must be aligned to four bytes.
-    const scales = new Float32Array(header.tokens)
+    const scales = new Float32Array(rows)
     new Uint8Array(scales.buffer).set(bytes.subarray(scalesStart, valuesStart))
-    const values = new Int8Array(
-      bytes.buffer,
-      bytes.byteOffset + valuesStart,
-      header.tokens * header.dimensions,
-    )
+    const values = new Int8Array(bytes.buffer, bytes.byteOffset + valuesStart, rows * header.dimensions)
     return new TokenTable(header, vocabulary, scales, values)
   }
 
   /** Whether a word has a vector of its own. */
   knows(word: string): boolean {
     return this.#tokens.knows(word)
+  }
+
+  /** The vector of a request: that of its text, changed by the network if there is one. */
+  embedRequest(text: string): Float32Array {
+    const vector = this.embed(text)
+    return this.#network?.changed(vector) ?? vector
   }
 
   embed(text: string): Float32Array {
@@ -92,15 +101,40 @@ function addRow(sum: Float32Array, values: Int8Array, row: number, scale: number
   for (; at < end; at++) sum[at] = (sum[at] as number) + scale * (values[row + at] as number)
 }
 
-/** The bytes of a model file: header, vocabulary (one token per line), scales, rows. */
-export function tableBytes(name: string, vocabulary: readonly string[], rows: Float32Array): Uint8Array {
-  const dimensions = rows.length / vocabulary.length
+/** Rows from a number on, as they were before they became bytes. */
+function rowsFrom(first: number, values: Int8Array, scales: Float32Array, dimensions: number): Float32Array {
+  return Float32Array.from(values.subarray(first * dimensions), (value, at) => {
+    return value * (scales[first + Math.floor(at / dimensions)] as number)
+  })
+}
+
+/**
+ * The bytes of a model file: header, vocabulary (one token per line), scales, rows. The rows of the network for requests,
+ * if there is one, follow those of the tokens.
+ */
+export function tableBytes(
+  name: string,
+  vocabulary: readonly string[],
+  tokenRows: Float32Array,
+  networkRows: Float32Array = new Float32Array(0),
+): Uint8Array {
+  const dimensions = tokenRows.length / vocabulary.length
+  const units = networkRows.length / dimensions / 2
+  const rows = new Float32Array(tokenRows.length + networkRows.length)
+  rows.set(tokenRows)
+  rows.set(networkRows, tokenRows.length)
+  const count = rows.length / dimensions
   const encoder = new TextEncoder()
-  const header: TableHeader = { name, dimensions, tokens: vocabulary.length }
+  const header: TableHeader = {
+    name,
+    dimensions,
+    tokens: vocabulary.length,
+    ...(units === 0 ? {} : { units }),
+  }
   const headerBytes = encoder.encode(JSON.stringify(header))
   const vocabularyBytes = encoder.encode(vocabulary.join('\n'))
   const scalesStart = aligned(16 + headerBytes.length + vocabularyBytes.length)
-  const valuesStart = scalesStart + vocabulary.length * Float32Array.BYTES_PER_ELEMENT
+  const valuesStart = scalesStart + count * Float32Array.BYTES_PER_ELEMENT
   const bytes = new Uint8Array(valuesStart + rows.length)
   const view = new DataView(bytes.buffer)
   bytes.set(encoder.encode(MAGIC), 0)
@@ -109,7 +143,7 @@ export function tableBytes(name: string, vocabulary: readonly string[], rows: Fl
   bytes.set(headerBytes, 16)
   bytes.set(vocabularyBytes, 16 + headerBytes.length)
   const values = new Int8Array(bytes.buffer, valuesStart)
-  for (let row = 0; row < vocabulary.length; row++) {
+  for (let row = 0; row < count; row++) {
     const vector = rows.subarray(row * dimensions, (row + 1) * dimensions)
     const scale = vector.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-9) / 127
     view.setFloat32(scalesStart + row * Float32Array.BYTES_PER_ELEMENT, scale, true)

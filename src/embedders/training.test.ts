@@ -5,8 +5,10 @@ import { listingPairs, withNoise } from '../../scripts/train/pairs.ts'
 import { principalAxes, projected } from '../../scripts/train/principal-axes.ts'
 import { seededRandom } from '../../scripts/train/random.ts'
 import { rowProducts } from '../../scripts/train/row-products.ts'
+import { TrainableNetwork } from '../../scripts/train/trainable-network.ts'
 import { TrainableTable } from '../../scripts/train/trainable-table.ts'
 import { sampleListing } from '../search/searcher-contract.ts'
+import { RequestNetwork } from './request-network.ts'
 
 const SIZE = 16
 
@@ -25,6 +27,35 @@ describe('training', () => {
       table.step(0.01)
     }
     expect(contrast(table, pairs, 1)).toBeLessThan(before / 10)
+  })
+
+  it('teaches a network what questions mean that the table reads otherwise', () => {
+    // Rows that never move: only the network can bring the questions to their answers.
+    const table = randomTable(40)
+    const pairs: Pair[] = Array.from({ length: 20 }, (_, at) => ({
+      asked: [2 * at],
+      answer: [2 * at + 1],
+      keys: [`${at}`],
+    }))
+    const network = new TrainableNetwork(SIZE, 32, 4)
+    const before = contrast(table, pairs, 1)
+    for (let step = 0; step < 400; step++) {
+      contrast(table, pairs, 1, network)
+      network.step(0.01)
+    }
+    const finished = new RequestNetwork(network.rows(1), 32)
+    const vectorOf = ([token = 0]: readonly number[]): Float32Array => {
+      const vector = new Float32Array(SIZE)
+      table.embed([token], vector, 0)
+      return vector
+    }
+    const nearest = pairs.filter(({ asked }, at) => {
+      const question = finished.changed(vectorOf(asked))
+      const answers = pairs.map(({ answer }) => rowProducts(question, vectorOf(answer), SIZE)[0] ?? 0)
+      return answers.indexOf(Math.max(...answers)) === at
+    })
+    expect(before).toBeGreaterThan(1)
+    expect(nearest.length).toBeGreaterThan(17)
   })
 
   it('does not separate pairs that share a key', () => {

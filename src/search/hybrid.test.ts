@@ -366,12 +366,32 @@ describe('hybrid, when its embedder fails', () => {
     expect(await rank(index, 'zzyzx')).toMatchObject({ total: 1, unmatchedTerms: [] })
   })
 
+  it('reads requests by their own method, if the embedder has one', async () => {
+    const read: Record<'tools' | 'requests', string[]> = { tools: [], requests: [] }
+    const reader = (kind: 'tools' | 'requests') => (texts: readonly string[]) => {
+      read[kind].push(...texts)
+      return texts.map(() => [0.6, 0.8])
+    }
+    const embedder = {
+      name: 'two ways',
+      dimensions: 2,
+      embed: reader('tools'),
+      embedRequests: reader('requests'),
+    }
+    const index = hybrid({ embedder }).open()
+    index.update('a', [SEND])
+    await rank(index, 'zzyzx')
+    expect(read.tools).toHaveLength(1)
+    expect(new Set(read.requests)).toEqual(new Set(['zzyzx']))
+  })
+
   it.each([
     [{ dimensions: 2, embed: vectorsOf }, 'a name'],
     [{ name: 'x', dimensions: 0, embed: vectorsOf }, 'dimensions'],
     [{ name: 'x', dimensions: 2.5, embed: vectorsOf }, 'dimensions'],
     [{ name: 'x', dimensions: 2, relatedFrom: 2, embed: vectorsOf }, 'relatedFrom'],
     [{ name: 'x', dimensions: 2 }, 'embed'],
+    [{ name: 'x', dimensions: 2, embed: vectorsOf, embedRequests: 2 }, 'embedRequests'],
   ])('refuses %j, which is not an embedder', (given, missing) => {
     expect(() => hybrid({ embedder: given as never })).toThrow(missing)
     expect(() => hybrid({ embedder: given as never })).toThrow(

@@ -180,7 +180,7 @@ export class HybridIndex implements SearchIndex {
     const isPlain = plainText === text
     const texts = [text, ...(isPlain ? [] : [plainText]), ...parts.map((part) => part.text), ...unknown]
     try {
-      const embedded = this.#embedder.embed(texts)
+      const embedded = this.#embedder.embedRequests(texts)
       const ready = this.#vectors.ready()
       const vectors =
         embedded instanceof Promise || ready !== undefined

@@ -46,7 +46,7 @@ class SemanticIndex implements SearchIndex {
 
   rank(query: Query, options: RankOptions): Ranking | Promise<Ranking> {
     if (this.#deadline.failure !== undefined) return Promise.reject(this.#deadline.failure)
-    const embedded = this.#embedder.embed([queryText(query)])
+    const embedded = this.#embedder.embedRequests([queryText(query)])
     const ready = this.#vectors.ready()
     if (ready === undefined && !(embedded instanceof Promise)) return this.#rank(query, embedded[0], options)
     return this.#deadline

@@ -20,6 +20,8 @@ export interface Embedder {
   readonly relatedFrom?: number
   /** Returns one vector per text, in order, of length 1 (or all zeros, for a text without a known word). */
   embed(texts: readonly string[]): readonly Vector[] | PromiseLike<readonly Vector[]>
+  /** The same for requests, if the model reads them in another way than tools. `embed` by default. */
+  embedRequests?(texts: readonly string[]): readonly Vector[] | PromiseLike<readonly Vector[]>
   /**
    * Whether a word is in its vocabulary, as a whole. Tells requests in words that no tool contains from gibberish;
    * without it, both must be nearer to a tool.
@@ -53,6 +55,8 @@ export class CheckedEmbedder {
       throw invalid(`dimensions, an integer from 1 to ${MAX_DIMENSIONS}`)
     if (!(relatedFrom >= -1 && relatedFrom <= 1)) throw invalid('a relatedFrom between -1 and 1')
     if (typeof embedder.embed !== 'function') throw invalid('a method embed(texts)')
+    if (embedder.embedRequests !== undefined && typeof embedder.embedRequests !== 'function')
+      throw invalid('an embedRequests(texts) that is a method, or none')
     if (embedder.knows !== undefined && typeof embedder.knows !== 'function')
       throw invalid('a knows(word) that is a method, or none')
     this.name = name
@@ -61,18 +65,30 @@ export class CheckedEmbedder {
     this.#embedder = embedder
   }
 
-  /**
-   * Throws or rejects with the embedder's own error, or with `source-unavailable` for unusable vectors. Texts of the
-   * request before are not embedded again: a search may rank one request twice.
-   */
+  /** Throws or rejects with the embedder's own error, or with `source-unavailable` for unusable vectors. */
   embed(texts: readonly string[]): readonly Float32Array[] | Promise<readonly Float32Array[]> {
+    return this.#convert(this.#embedder.embed(texts), (vectors) => this.#checked(vectors, texts.length))
+  }
+
+  /**
+   * The same for requests. Texts of the request before are not embedded again: a search may rank one request twice.
+   */
+  embedRequests(texts: readonly string[]): readonly Float32Array[] | Promise<readonly Float32Array[]> {
     const recent = this.#recent
     const fresh = texts.filter((text) => !recent.has(text))
     if (fresh.length === 0) return this.#joined(texts, recent)
-    const given: unknown = this.#embedder.embed(fresh)
-    const join = (vectors: unknown) =>
-      this.#joined(texts, recent, fresh, this.#checked(vectors, fresh.length))
-    return isPromiseLike(given) ? Promise.resolve(given).then(join) : join(given)
+    const embedder = this.#embedder
+    const given: unknown = embedder.embedRequests?.(fresh) ?? embedder.embed(fresh)
+    return this.#convert(given, (vectors) =>
+      this.#joined(texts, recent, fresh, this.#checked(vectors, fresh.length)),
+    )
+  }
+
+  #convert(
+    given: unknown,
+    toVectors: (vectors: unknown) => readonly Float32Array[],
+  ): readonly Float32Array[] | Promise<readonly Float32Array[]> {
+    return isPromiseLike(given) ? Promise.resolve(given).then(toVectors) : toVectors(given)
   }
 
   /** The vectors of all texts, of which some were known. */
