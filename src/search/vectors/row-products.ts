@@ -7,10 +7,37 @@ export interface ByteRows {
   readonly dimensions: number
 }
 
-/** The scalar products of one vector of 16-bit numbers with some rows. Sums must fit in 32 bits. */
+/** A vector in numbers of 16 bits, each of which stands for itself times the scale. */
+export interface FineVector {
+  readonly values: Int16Array
+  readonly scale: number
+}
+
+/** Steps of a byte on each side of zero, and of 16 bits. */
+const BYTE_STEPS = 127
+const FINE_STEPS = 32_767
+
+/** A vector in numbers of 16 bits, so small that no sum of its products with bytes overflows 32. */
+export function refined(vector: Float32Array, dimensions: number): FineVector {
+  const steps = Math.min(FINE_STEPS, Math.floor(0x7fffffff / (BYTE_STEPS * dimensions)))
+  let largest = 0
+  for (let at = 0; at < vector.length; at++) largest = Math.max(largest, Math.abs(vector[at] as number))
+  const values = new Int16Array(dimensions)
+  if (!(largest > 0)) return { values, scale: 0 }
+  const scale = largest / steps
+  for (let at = 0; at < values.length; at++) values[at] = Math.round((vector[at] ?? 0) / scale)
+  return { values, scale }
+}
+
+/** The scalar products of vectors of 16-bit numbers with rows of bytes. Sums must fit in 32 bits. */
 export interface RowProducts {
   /** Compares some rows with each of the vectors: by vector, then by row. */
   products(rows: ByteRows, numbers: readonly number[], vectors: readonly Int16Array[]): readonly Int32Array[]
+}
+
+/** Products by WebAssembly, or in JavaScript where that is missing. */
+export function openProducts(dimensions: number): RowProducts {
+  return KernelProducts.open(dimensions) ?? plainProducts
 }
 
 /** Products in JavaScript, for few rows and where there is no WebAssembly. */
@@ -56,14 +83,18 @@ export class KernelProducts implements RowProducts {
   readonly #products: Int32Array
   readonly #rows: Int8Array
 
-  /** Returns undefined where there is no WebAssembly, or one that cannot multiply eight numbers at once. */
+  /** Returns undefined where there is no WebAssembly that multiplies eight numbers at once, or no address space for it. */
   static open(dimensions: number): KernelProducts | undefined {
     if (typeof WebAssembly === 'undefined') return undefined
     const stride = STEP * Math.ceil(dimensions / STEP)
     const bytes = 2 * stride + BLOCK * (4 + stride)
-    const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / 65_536) })
-    const kernel = openModule(memory, multiplyFunction(stride)) as unknown as ProductKernel | undefined
-    return kernel && new KernelProducts(kernel, memory, stride)
+    try {
+      const memory = new WebAssembly.Memory({ initial: Math.ceil(bytes / 65_536) })
+      const kernel = openModule(memory, multiplyFunction(stride)) as unknown as ProductKernel | undefined
+      return kernel && new KernelProducts(kernel, memory, stride)
+    } catch {
+      return undefined
+    }
   }
 
   private constructor(kernel: ProductKernel, { buffer }: WebAssembly.Memory, stride: number) {

@@ -1,4 +1,4 @@
-import { KernelProducts, plainProducts, type RowProducts } from './row-products.ts'
+import { openProducts, plainProducts, type RowProducts, refined } from './row-products.ts'
 import { KERNEL_FROM, SketchTable } from './sketch-table.ts'
 
 /** A vector, and how many numbers near it are wanted. */
@@ -15,9 +15,8 @@ export interface SavedVectors {
   readonly sum: Float64Array
 }
 
-/** Steps of a byte on each side of zero, and of 16 bits. */
+/** Steps of a byte on each side of zero. */
 const STEPS = 127
-const FINE_STEPS = 32_767
 
 /**
  * Vectors by number, in bytes, with a sign sketch for each. A search compares sketches first, which takes
@@ -137,14 +136,14 @@ export class VectorIndex {
   /** The similarities of some vectors to those of some numbers, 0 for a number without: by vector, then by number. */
   similarities(vectors: readonly Float32Array[], numbers: readonly number[]): Float64Array[] {
     const rows = { values: this.#values, dimensions: this.dimensions }
-    const fine = vectors.map((vector) => this.#refine(vector))
+    const fine = vectors.map((vector) => refined(vector, this.dimensions))
     const products = this.#multiplier().products(
       rows,
       numbers,
       fine.map(({ values }) => values),
     )
     return products.map((ofVector, at) => {
-      const { scale } = fine[at] as Fine
+      const scale = fine[at]?.scale ?? 0
       const similarities = new Float64Array(numbers.length)
       for (let row = 0; row < similarities.length; row++)
         similarities[row] = (ofVector[row] as number) * scale * (this.#scales[numbers[row] as number] ?? 0)
@@ -177,22 +176,10 @@ export class VectorIndex {
     })
   }
 
-  /** A vector in numbers of 16 bits, so small that no sum of products overflows 32. */
-  #refine(vector: Float32Array): Fine {
-    const steps = Math.min(FINE_STEPS, Math.floor(0x7fffffff / (STEPS * this.dimensions)))
-    let largest = 0
-    for (let at = 0; at < vector.length; at++) largest = Math.max(largest, Math.abs(vector[at] as number))
-    const values = new Int16Array(this.dimensions)
-    if (!(largest > 0)) return { values, scale: 0 }
-    const scale = largest / steps
-    for (let at = 0; at < values.length; at++) values[at] = Math.round((vector[at] ?? 0) / scale)
-    return { values, scale }
-  }
-
   /** In a small index, a kernel is not worth its memory. */
   #multiplier(): RowProducts {
     if (this.#end < KERNEL_FROM) return plainProducts
-    this.#products ??= KernelProducts.open(this.dimensions) ?? plainProducts
+    this.#products ??= openProducts(this.dimensions)
     return this.#products
   }
 
@@ -228,11 +215,6 @@ export class VectorIndex {
     this.#table.reserve(room)
     this.#scales = grown(this.#scales, new Float32Array(room))
   }
-}
-
-interface Fine {
-  readonly values: Int16Array
-  readonly scale: number
 }
 
 function grown<Numbers extends Int8Array | Float32Array>(from: Numbers, to: Numbers): Numbers {
