@@ -1,6 +1,6 @@
 import { ToolcribError } from './errors.ts'
 import { hashText } from './json.ts'
-import type { ToolSource } from './tool.ts'
+import type { Listing, ToolSource } from './tool.ts'
 
 /** Maximum length of a tool, plugin or server name. Providers allow 64; dialects shorten names for them. */
 const MAX_NAME_LENGTH = 256
@@ -151,6 +151,11 @@ export function changedName(name: string, hash: string): string {
     .slice(0, MAX_LENGTH - HASH_DIGITS - 1)
   const start = /^[A-Za-z_]/.test(kept) ? kept : `_${kept}`.slice(0, MAX_LENGTH - HASH_DIGITS - 1)
   return `${start}_${hash.slice(0, HASH_DIGITS)}`
+}
+
+/** Whether somebody chose to trust where a listing is from: anything but a server without `trust`. */
+export function isApproved({ source, trust }: Pick<Listing, 'source' | 'trust'>): boolean {
+  return source.kind !== 'mcp' || trust > 0
 }
 
 /** A short key for a source, equal for equal sources: `builtin`, `plugin:notes`, `mcp:github`. */

@@ -23,7 +23,7 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
 
 const TRY_NOW = 'then try it at once with "toolcrib doctor"'
 
-/** `failed: …` or, for one that was not started again, `failed before, …`: without when a process that ends soon would try it. */
+/** `failed: …` or, for one that was not started again, `failed before: …`, without the time of the next attempt, which a short-lived process never reaches. */
 export function describeFailed(reason: string): string {
   const said = plain(reason).replace(/^(failed before), next attempt once this has run for [^:]*: /, '$1: ')
   return said.startsWith('failed before') ? said : `failed: ${said}`

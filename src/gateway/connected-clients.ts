@@ -80,12 +80,18 @@ export class ConnectedClients {
     // The one that was quiet the longest comes first.
     this.#modern.delete(key)
     this.#modern.set(key, record)
-    if (this.#modern.size > MAX_MODERN) this.#modern.delete(this.#modern.keys().next().value ?? '')
+    if (this.#modern.size > MAX_MODERN) this.#forgetQuietest()
     return record
   }
 
   #newRecord(facts: ClientFacts): ClientRecord {
     return new ClientRecord(`client-${++this.#nextId}`, facts, this.#now)
+  }
+
+  /** Forgets the client that was quiet the longest: one that only listens is still there. */
+  #forgetQuietest(): void {
+    const quiet = [...this.#modern].find(([, { isOpen }]) => !isOpen)
+    this.#modern.delete(quiet?.[0] ?? this.#modern.keys().next().value ?? '')
   }
 
   #forgetIdle(): void {

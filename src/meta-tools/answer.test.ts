@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import { fitMatches, worthActivating } from './answer.ts'
 
+/** Tools of one server, none of which is active. */
+const session = {
+  isActive: () => false,
+  originOf: (_name: string) => ({ source: 'mcp:desk', isApproved: false }),
+}
+
 const worth = (scores: readonly number[]) =>
-  worthActivating(scores.map((score) => ({ name: String(score), score }))).map(Number)
+  worthActivating(
+    scores.map((score) => ({ name: String(score), score })),
+    session,
+  ).map(Number)
 
 describe('a match worth activating', () => {
   it('scores at least a tenth of the best', () => {
@@ -19,11 +28,26 @@ describe('a match worth activating', () => {
     expect(worth([1, 12, 13])).toEqual([12, 13])
   })
 
-  it('is not a fortieth as likely as one that is more likely right than not', () => {
-    const likely = (...scores: number[]) =>
-      worthActivating(scores.map((score) => ({ name: String(score), score, fit: 0.4 }))).map(Number)
-    expect(likely(0.96, 0.03, 0.02, 0.01)).toEqual([0.96, 0.03])
-    expect(likely(0.45, 0.03, 0.01)).toEqual([0.45, 0.03, 0.01])
+  const likely = (scores: readonly number[], of: Partial<typeof session> = {}) =>
+    worthActivating(
+      scores.map((score) => ({ name: String(score), score, fit: 0.4 })),
+      { ...session, ...of },
+    ).map(Number)
+
+  it('is not a fortieth as likely as one of its server that is more likely right than not', () => {
+    expect(likely([0.96, 0.03, 0.02, 0.01])).toEqual([0.96, 0.03])
+    expect(likely([0.45, 0.03, 0.01])).toEqual([0.45, 0.03, 0.01])
+  })
+
+  it('is active already', () => {
+    expect(likely([0.96, 0.01], { isActive: () => true })).toEqual([0.96, 0.01])
+  })
+
+  it('is one that another server makes look unlikely, unless that server is approved', () => {
+    const originOf = (isApproved: boolean) => (name: string) =>
+      name === '0.96' ? { source: 'mcp:other', isApproved } : { source: 'mcp:desk', isApproved: false }
+    expect(likely([0.96, 0.01], { originOf: originOf(false) })).toEqual([0.96, 0.01])
+    expect(likely([0.96, 0.01], { originOf: originOf(true) })).toEqual([0.96])
   })
 })
 
@@ -44,7 +68,8 @@ describe('the matches of an answer', () => {
       },
     ]),
   )
-  const session = {
+  const shop = {
+    ...session,
     describe: (name: string) => definitions.get(name),
     tokensOf: (name: string) => Math.ceil(JSON.stringify(definitions.get(name)).length / 4),
   }
@@ -52,20 +77,38 @@ describe('the matches of an answer', () => {
 
   it('are short where they are not worth activating, and say so', () => {
     const limit = { maxTokens: 2_000, isDispatch: false }
-    const [wanted, unlikely] = fitMatches([found('wanted', 0.96), found('unlikely', 0.01)], session, limit)
+    const { shown, worthActivating } = fitMatches(
+      [found('wanted', 0.96), found('unlikely', 0.01)],
+      shop,
+      limit,
+    )
+    const [wanted, unlikely] = shown
+    expect(worthActivating).toEqual(['wanted'])
     expect(wanted).toMatchObject(definitions.get('wanted') ?? {})
     expect(unlikely?.description.length).toBeLessThan(200)
     expect(unlikely?.parameters).toEqual({
       type: 'object',
       properties: { id: { type: 'string' } },
       required: ['id'],
-      $comment: 'shortened; load it by its name to see the whole schema',
+      $comment: 'shortened; ask for it by its name to see the whole schema',
     })
   })
 
   it('are whole where that is no longer', () => {
     const limit = { maxTokens: 2_000, isDispatch: false }
-    const [, tiny] = fitMatches([found('wanted', 0.96), found('tiny', 0.01)], session, limit)
-    expect(tiny).toMatchObject(definitions.get('tiny') ?? {})
+    const { shown } = fitMatches([found('wanted', 0.96), found('tiny', 0.01)], shop, limit)
+    expect(shown[1]).toMatchObject(definitions.get('tiny') ?? {})
+  })
+
+  it('say that a schema is shortened, also where it names no parameters', () => {
+    const union = {
+      type: 'object',
+      oneOf: [{ properties: { id: { type: 'string', title: 'x'.repeat(900) } } }],
+    }
+    const describe = (name: string) => ({ name, description: 'Does one of two things.', parameters: union })
+    const limit = { maxTokens: 2_000, isDispatch: false }
+    const matches = [found('wanted', 0.96), found('unlikely', 0.01)]
+    const { shown } = fitMatches(matches, { ...shop, describe }, limit)
+    expect(shown[1]?.parameters).toEqual({ type: 'object', $comment: expect.stringContaining('shortened') })
   })
 })

@@ -74,27 +74,39 @@ export function serverChanges(session: SearchSession): object {
 /** The part of a match needed to compare it. */
 type ScoredMatch = Pick<SearchMatch, 'name' | 'score' | 'fit'>
 
+/** The part of a session that tells which matches to activate. */
+type Matchmaker = Pick<SearchSession, 'isActive' | 'originOf'>
+
 /** A match below this share of the best score matched only an incidental word. */
 const FAR_WEAKER = 0.1
 
 /**
- * From searchers whose scores are probabilities: where the best match is more likely right than not, one below this share
+ * From searchers whose scores are probabilities: beside a match that is more likely right than not, one below this share
  * of its probability is right in less than one answer of a hundred.
  */
 const FAR_LESS_LIKELY = 1 / 40
 const LIKELY_FROM = 0.5
 
 /**
- * The names of the matches worth activating: not those that are far weaker than the best. A tool that passes `+word` and
- * matches nothing else (score 0) is always far weaker than one that matches, but never than another such tool.
+ * The names of the matches worth activating: those that are active, and those that are not far weaker than the best. A tool
+ * that passes `+word` and matches nothing else (score 0) is always far weaker than one that matches, but never than another
+ * such tool. A server that nobody approved makes only its own tools unlikely: it may have written one to fit every request.
  */
-export function worthActivating(matches: readonly ScoredMatch[]): readonly string[] {
-  const bestFit = Math.max(...matches.map(fitOf))
-  const best = Math.max(...matches.map(({ score }) => score))
-  const isFarWeaker = (match: ScoredMatch) => fitOf(match) < FAR_WEAKER * bestFit
-  const isFarLessLikely = ({ score, fit }: ScoredMatch) =>
-    fit !== undefined && best >= LIKELY_FROM && score < FAR_LESS_LIKELY * best
-  return matches.filter((match) => !isFarWeaker(match) && !isFarLessLikely(match)).map(({ name }) => name)
+export function worthActivating(matches: readonly ScoredMatch[], session: Matchmaker): readonly string[] {
+  const best = Math.max(...matches.map(fitOf))
+  const likely = matches
+    .filter(({ fit, score }) => fit !== undefined && score >= LIKELY_FROM)
+    .map(({ name, score }) => ({ score, origin: session.originOf(name) }))
+  const isFarLessLikely = ({ name, score }: ScoredMatch) => {
+    const source = session.originOf(name)?.source
+    return likely.some(
+      ({ score: other, origin }) =>
+        score < FAR_LESS_LIKELY * other && (origin?.isApproved === true || origin?.source === source),
+    )
+  }
+  const isWorthIt = (match: ScoredMatch) =>
+    session.isActive(match.name) || (fitOf(match) >= FAR_WEAKER * best && !isFarLessLikely(match))
+  return matches.filter(isWorthIt).map(({ name }) => name)
 }
 
 function fitOf({ fit, score }: ScoredMatch): number {
@@ -160,45 +172,53 @@ export interface DefinitionLimit {
   readonly isDispatch: boolean
 }
 
+/** The matches of an answer, and those of them to activate. */
+export interface FittingMatches {
+  readonly shown: readonly ShownMatch[]
+  readonly worthActivating: readonly string[]
+}
+
 /**
  * As many matches as fit, best first. The first is always there, shortened if it must be: its full schema comes
- * with the next surface or, under dispatch, with the error of a call. Those that are not worth activating have a short
- * description and the names of their parameters.
+ * with the next surface or, under dispatch, with the error of a call. Those that are not worth activating have the beginning of
+ * their description and the names of their parameters.
  */
 export function fitMatches(
   matches: readonly SearchMatch[],
-  session: Pick<SearchSession, 'describe' | 'tokensOf'>,
+  session: Matchmaker & Pick<SearchSession, 'describe' | 'tokensOf'>,
   { maxTokens, isDispatch }: DefinitionLimit,
-): readonly ShownMatch[] {
+): FittingMatches {
   let left = maxTokens - RESERVED_TOKENS
-  const worthIt = new Set(worthActivating(matches))
-  const fitting: ShownMatch[] = []
+  const worthIt = worthActivating(matches, session)
+  const shown: ShownMatch[] = []
   for (const { name, score } of matches) {
-    const definition = session.describe(name)
-    if (!definition) continue
-    const shown = worthIt.has(name) ? definition : mention(definition, isDispatch)
-    const { description, parameters } = shown
+    const whole = session.describe(name)
+    if (!whole) continue
+    const definition = worthIt.includes(name) ? whole : mention(whole, isDispatch)
+    const { description, parameters } = definition
     const match = { name, description, score: Math.round(score * 1000) / 1000, parameters }
-    const size = shown === definition ? session.tokensOf(definition.name) : tokensOf(shown)
+    const size = definition === whole ? session.tokensOf(whole.name) : tokensOf(definition)
     const tokens = size + SCORE_TOKENS
     if (tokens <= left) {
-      fitting.push(match)
+      shown.push(match)
       left -= tokens
       continue
     }
-    if (fitting.length === 0) {
+    if (shown.length === 0) {
       const limit = { maxTokens: Math.max(left, RESERVED_TOKENS), isDispatch }
-      fitting.push({ ...match, ...shorten(definition, limit) })
+      shown.push({ ...match, ...shorten(whole, limit) })
     }
     break
   }
-  return fitting
+  const names = new Set(shown.map(({ name }) => name))
+  return { shown, worthActivating: worthIt.filter((name) => names.has(name)) }
 }
 
-/** What a match that is not activated takes at most, so that the model can ask for it. */
+/** What the description of a match takes that is not activated, and how many of its parameters are named. */
 const MENTION_TOKENS = 40
 const MENTIONED_PARAMETERS = 8
 
+/** What the model needs of a tool to ask for it. */
 function mention(definition: ToolDefinition, isDispatch: boolean): ToolDefinition {
   const { name, description, parameters } = definition
   const short: ToolDefinition = {
@@ -230,7 +250,7 @@ export function shorten(
 }
 
 const SCHEMA_WITH_TOOLS = 'shortened; the full schema comes with the next list of tools'
-const SCHEMA_BY_NAME = 'shortened; load it by its name to see the whole schema'
+const SCHEMA_BY_NAME = 'shortened; ask for it by its name to see the whole schema'
 const SCHEMA_WITH_ERROR = 'shortened; call it: if an argument is wrong, the error carries the schema'
 
 function withoutProse(schema: JsonSchema): JsonSchema {
@@ -247,7 +267,7 @@ function outline(
   schema: JsonSchema,
   { most, comment }: { readonly most: number; readonly comment: string },
 ): JsonSchema {
-  if (!isRecord(schema) || !isRecord(schema.properties)) return { type: 'object' }
+  if (!isRecord(schema) || !isRecord(schema.properties)) return { type: 'object', $comment: comment }
   const required = Array.isArray(schema.required)
     ? schema.required.filter((name) => typeof name === 'string')
     : []

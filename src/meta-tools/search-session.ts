@@ -29,6 +29,14 @@ export interface ServerChanges {
   readonly left: readonly string[]
 }
 
+/** Where a tool comes from. */
+export interface Origin {
+  /** The key of its source. */
+  readonly source: string
+  /** Whether somebody chose to trust that source. */
+  readonly isApproved: boolean
+}
+
 /** The part of a session that its meta-tools use. Implemented by `Turn`. */
 export interface SearchSession {
   readonly sessionId: string
@@ -40,6 +48,8 @@ export interface SearchSession {
   /** Returns about how many tokens the definition of a registered tool takes, counted once per tool. */
   tokensOf(name: string): number
   isActive(name: string): boolean
+  /** Where a tool comes from; undefined when it is unknown. */
+  originOf(name: string): Origin | undefined
   /** Whether the model was shown a tool of this name that no longer exists. */
   isGone(name: string): boolean
   /** Returns names close to one that is not there. */

@@ -12,7 +12,6 @@ import {
   inputInvalid,
   ONLY_VISIBLE,
   serverChanges,
-  worthActivating,
 } from './answer.ts'
 import type { SearchSession, SearchToolOptions } from './search-session.ts'
 
@@ -43,11 +42,11 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
       return answerSearch(async () => {
         const found = await session.searchDeferred(query, { limit })
         const isSelect = found.kind === 'select'
-        const matches = fitMatches(found.matches, session, { maxTokens, isDispatch: options.isDispatch })
+        const limits = { maxTokens, isDispatch: options.isDispatch }
+        const { shown: matches, worthActivating } = fitMatches(found.matches, session, limits)
         const shown = matches.map(({ name }) => name)
         const left = found.matches.map(({ name }) => name).filter((name) => !shown.includes(name))
-        const fitting = found.matches.filter(({ name }) => shown.includes(name))
-        const { activated, evicted } = await session.activate(isSelect ? shown : worthActivating(fitting))
+        const { activated, evicted } = await session.activate(isSelect ? shown : worthActivating)
         const gone = [...session.takeEvictions(), ...evicted]
         return answer({
           query: echo(query),

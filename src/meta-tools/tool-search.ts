@@ -16,7 +16,6 @@ import {
   ONLY_VISIBLE,
   serverChanges,
   shorten,
-  worthActivating,
 } from './answer.ts'
 import type { DeferredResult, SearchSession, SearchStyle, SearchToolOptions } from './search-session.ts'
 
@@ -82,7 +81,7 @@ function describeTool({ style, behind, ...options }: SearchToolOptions & { style
   const steps =
     style === 'two-step'
       ? `A query returns names and descriptions; then load one with name, and ${howToCall(options)}.`
-      : `Matches are loaded with their parameters: ${howToCall(options)}. Loaded tools stay.`
+      : `Matches that may fit are loaded with their parameters: ${howToCall(options)}. Loaded tools stay.`
   return `Finds tools that are not shown to you, and loads them. Search before you conclude that something cannot be done. ${HOW_TO_ASK} ${steps}\nBehind it:\n${behind}`
 }
 
@@ -94,10 +93,8 @@ interface Page extends DefinitionLimit {
 
 /** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
 async function load(session: SearchSession, found: DeferredResult, page: Page): Promise<ToolResult> {
-  const matches = fitMatches(found.matches, session, page)
-  const names = new Set(matches.map(({ name }) => name))
-  const shown = found.matches.filter(({ name }) => names.has(name))
-  const { activated, evicted } = await session.activate(worthActivating(shown))
+  const { shown: matches, worthActivating } = fitMatches(found.matches, session, page)
+  const { activated, evicted } = await session.activate(worthActivating)
   return answer({
     query: echo(found.query),
     total: found.total,

@@ -1,4 +1,4 @@
-import { sourceKey } from '../names.ts'
+import { isApproved, sourceKey } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Query } from './query/query.ts'
@@ -114,11 +114,11 @@ export class FirstPlaces {
   /** Whether a match may take the place of one whose source has used up its share. */
   #mayDisplace(match: Ranked, best: Ranked, alone: ReadonlyMap<Listing, number>): boolean {
     const { listing } = match
-    const isApproved = this.#sources.isApproved(listing)
-    if (!isApproved && this.#isSmall(best.listing.source)) return false
+    const mayTrust = isApproved(listing)
+    if (!mayTrust && this.#isSmall(best.listing.source)) return false
     const sure = alone.get(listing)
     const fit = sure ?? fitOf(match)
-    const from = isApproved ? APPROVED_FITS_FROM : sure === undefined ? FITS_FROM : SURE_FITS_FROM
+    const from = mayTrust ? APPROVED_FITS_FROM : sure === undefined ? FITS_FROM : SURE_FITS_FROM
     return fit > 0 && fit >= from * fitOf(best)
   }
 
@@ -128,7 +128,7 @@ export class FirstPlaces {
 
   #isLimited(listing: Listing): boolean {
     const { source } = listing
-    if (source.kind !== 'mcp' || this.#sources.isApproved(listing) || this.#exact.has(listing)) return false
+    if (source.kind !== 'mcp' || isApproved(listing) || this.#exact.has(listing)) return false
     const words = wordsOf(source.server).filter((word) => !GENERIC_WORDS.has(word))
     return words.length === 0 || !words.every((word) => this.#named.has(word))
   }

@@ -72,6 +72,17 @@ describe('hybrid', () => {
     expect(index.rankAgain?.(ranking, { limit: 4, accepts })).toBeUndefined()
   })
 
+  it('does not rank again where only the others contained words of the request', async () => {
+    const index = open()
+    const words = sampleListing('mcp__evil__wire_cash', 'Wire cash, wire cash', 'evil')
+    index.update('evil', [words])
+    const accepts = (listing: Listing) => listing !== words
+    const ranking = await rank(index, 'wire cash')
+    expect(index.rankAgain?.(ranking, { limit: 4, accepts })).toBeUndefined()
+    const anew = await index.rank(parseQuery('wire cash'), { limit: 4, accepts })
+    expect(anew.matches.map(({ listing }) => listing.ownName)).toContain('transfer_money')
+  })
+
   it('does not rank again after an update', async () => {
     const index = open()
     const ranking = await rank(index, 'send a picture')

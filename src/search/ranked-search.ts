@@ -1,4 +1,4 @@
-import { sourceKey } from '../names.ts'
+import { isApproved, sourceKey } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
 import { NearDuplicates } from './clones.ts'
 import { FIRST_PLACES, FirstPlaces, fitOf } from './first-places.ts'
@@ -267,18 +267,13 @@ export class SourceLedger {
   record(before: readonly Listing[], after: readonly Listing[]): void {
     for (const { source } of after) this.#count(source, 1)
     for (const { source } of before) this.#count(source, -1)
-    const approved = (listings: readonly Listing[]) => listings.filter(this.isApproved).length
+    const approved = (listings: readonly Listing[]) => listings.filter(isApproved).length
     this.#approved += approved(after) - approved(before)
   }
 
   /** Whether any listing is from an approved source. */
   get hasApproved(): boolean {
     return this.#approved > 0
-  }
-
-  /** Whether somebody chose to trust where a listing is from. */
-  isApproved({ source, trust }: Listing): boolean {
-    return source.kind !== 'mcp' || trust > 0
   }
 
   /** The number of sources. */

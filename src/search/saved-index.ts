@@ -115,7 +115,7 @@ const PROBE: Listing = {
 }
 
 /** Changes with what a saved index consists of. */
-const SECTIONS_VERSION = '3'
+const SECTIONS_VERSION = '4'
 
 /** What an index is made by: one that was saved under another recipe is of no use. */
 export function indexRecipe(embedder: string, dimensions: number): string {
@@ -128,13 +128,13 @@ export function indexRecipe(embedder: string, dimensions: number): string {
   return digestOf([SECTIONS_VERSION, embedder, String(dimensions), JSON.stringify(terms), listingText(PROBE)])
 }
 
-/** Equal for listings whose index entries are equal, in order. */
+/** Differs for listings whose index entries differ. */
 export function digestOfListings(listings: readonly Listing[]): string {
   const digest = new Digest()
   const onName = (name: string) => digest.add(name, PARAMETER_NAME)
   const onText = (text: string) => digest.add(text)
   for (const { ownName, title = '', searchHint = '', description, inputSchema, source } of listings) {
-    digest.add(ownName)
+    digest.add(ownName, LISTING)
     digest.add(title)
     digest.add(searchHint)
     digest.add(description)
@@ -144,7 +144,8 @@ export function digestOfListings(listings: readonly Listing[]): string {
   return digest.toString()
 }
 
-/** Tells a parameter's name from a text about it. */
+/** Kinds of texts: the first one of a listing, and the name of a parameter, which is not a text about it. */
+const LISTING = 2
 const PARAMETER_NAME = 1
 
 function digestOf(texts: readonly string[]): string {
@@ -168,9 +169,9 @@ class Digest {
       first = hashed(first, letters)
       second = Math.imul(second ^ letters, 0x5bd1e995) ^ (second >>> 15)
     }
-    // The end of a text counts, so that a word cannot move from one field to the next.
-    this.#first = hashed(first, 0x10000 + kind)
-    this.#second = hashed(second, 0x20000 + kind)
+    // The end of a text counts, and its length: a word cannot move from one text to the next.
+    this.#first = hashed(hashed(first, text.length), 0x10000 + kind)
+    this.#second = hashed(hashed(second, text.length), 0x20000 + kind)
   }
 
   toString(): string {

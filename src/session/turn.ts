@@ -4,10 +4,12 @@ import { dispatchedCall } from '../meta-tools/call-tool.ts'
 import type {
   ActivationReport,
   DeferredResult,
+  Origin,
   SearchSession,
   ServerChanges,
 } from '../meta-tools/search-session.ts'
 import { promptNote, type SearchLimit, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
+import { isApproved, sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
 import {
@@ -263,6 +265,11 @@ export class Turn implements CallScope, SearchSession, Onlooker {
 
   isActive(name: string): boolean {
     return this.#options.checkout.has(name)
+  }
+
+  originOf(name: string): Origin | undefined {
+    const entry = this.#options.viewpoint.current().snapshot.get(name)
+    return entry && { source: sourceKey(entry.source), isApproved: isApproved(entry.listing) }
   }
 
   serverNames(): readonly string[] {

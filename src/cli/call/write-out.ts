@@ -8,12 +8,9 @@ import { UsageError } from '../usage-error.ts'
 export async function requireWritable({ cwd }: Terminal, { out }: { readonly out?: string }): Promise<void> {
   if (out === undefined) return
   const path = resolve(cwd, out)
-  const isFolder = await stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  )
-  if (isFolder) throw new UsageError(`--out ${out} is a folder; name a file in it`)
-  await access(dirname(path), constants.W_OK).catch((cause: Error) => {
+  const found = await stat(path).catch(() => undefined)
+  if (found?.isDirectory()) throw new UsageError(`--out ${out} is a folder; name a file in it`)
+  await access(found === undefined ? dirname(path) : path, constants.W_OK).catch((cause: Error) => {
     throw new UsageError(`--out ${out} cannot be written: ${cause.message}`, { cause })
   })
 }

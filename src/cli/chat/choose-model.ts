@@ -46,7 +46,8 @@ const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
 
 /**
  * Returns the model named by flags and environment. Throws `config-invalid` with the variable or flag that is
- * missing, and `UsageError` for a flag with a wrong value. Keys are read only from the environment: every user of the machine can read a command line.
+ * missing, and `UsageError` for a flag with a wrong value. Keys are read only from the environment: every user of the
+ * machine can read a command line.
  */
 export function chooseModel(choice: ModelChoice, env: Environment): Model {
   const providerName = choice.provider ?? env.TOOLCRIB_PROVIDER ?? providerWithKey(choice, env)

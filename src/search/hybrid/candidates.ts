@@ -19,7 +19,7 @@ const BY_MEANING = 48
 const BY_PART = 10
 
 /** The matches of a part by words that count as such. */
-const PART_WORDS = 24
+const MATCHES_OF_PART = 24
 
 /** The share of the candidates that must be left for them to be those of a smaller catalogue. */
 const ENOUGH_LEFT = 0.5
@@ -49,7 +49,7 @@ export class CandidateFinder {
 
   /**
    * What would have been found if there were only the listings that `accepts` accepts too. Undefined if so few candidates
-   * are left that others might be among the best.
+   * are left that others might be among the best, or none that contains a word of the request.
    */
   among(found: Found, accepts: RankOptions['accepts']): Found | undefined {
     const { listings } = this.#vectors.numbers
@@ -59,7 +59,10 @@ export class CandidateFinder {
     })
     if (numbers.length < ENOUGH_LEFT * found.numbers.length) return undefined
     const left = new Set(numbers)
-    const topScore = numbers.reduce((top, number) => Math.max(top, found.scan.rate(number).score), 0)
+    const scoreOf = (number: number) => found.scan.rate(number).score
+    const topScore = numbers.reduce((top, number) => Math.max(top, scoreOf(number)), 0)
+    // Which words no listing contains is another question then.
+    if (topScore === 0 && found.numbers.some((number) => scoreOf(number) > 0)) return undefined
     const parts = found.parts.map((part) => ({ ...part, scores: onlyOf(part.scores, left) }))
     return { ...found, numbers, topScore: topScore || 1, parts }
   }
@@ -84,7 +87,7 @@ export class CandidateFinder {
     near: readonly number[],
     accepts: RankOptions['accepts'],
   ): PartView {
-    const best = this.#lexical.scan(words, accepts).best(PART_WORDS)
+    const best = this.#lexical.scan(words, accepts).best(MATCHES_OF_PART)
     const top = best[0]?.score ?? 1
     const scores = new Map(best.map(({ number, score }) => [number, score / top]))
     const candidates = [...best.slice(0, BY_PART).map(({ number }) => number), ...near]

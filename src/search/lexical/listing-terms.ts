@@ -151,7 +151,10 @@ export class ParameterWalk {
   }
 
   #visitParameter(parameter: unknown, depth: number): void {
-    if (!isObject(parameter)) return
+    if (!isObject(parameter)) {
+      this.#nodesLeft--
+      return
+    }
     if (typeof parameter.description === 'string') this.#onText(parameter.description)
     if (Array.isArray(parameter.enum)) {
       for (const value of parameter.enum.slice(0, MAX_NODES))

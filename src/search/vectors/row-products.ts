@@ -40,7 +40,7 @@ export function openProducts(dimensions: number): RowProducts {
   return KernelProducts.open(dimensions) ?? plainProducts
 }
 
-/** Products in JavaScript, for few rows and where there is no WebAssembly. */
+/** Products in JavaScript, for small indexes and where there is no WebAssembly. */
 export const plainProducts: RowProducts = {
   products: ({ values, dimensions }, numbers, vectors) =>
     vectors.map((vector) => {
@@ -73,7 +73,7 @@ const STEP = 8
 const BLOCK = 512
 
 /**
- * Products by WebAssembly, eight numbers in one step: about twenty times as fast as JavaScript, copying included. Rows are
+ * Products by WebAssembly, eight numbers in one step: five to fifteen times as fast as JavaScript, copying included. Rows are
  * copied into a memory of its own: the vector, then the products, then the rows.
  */
 export class KernelProducts implements RowProducts {

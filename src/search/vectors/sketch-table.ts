@@ -1,12 +1,12 @@
 import { KernelRoom, PlainRoom, type SketchRoom } from './sketch-rooms.ts'
 
-/** From this many sketches on, a kernel is worth its memory of 64 KB at least. */
+/** From this many sketches on, a kernel is worth its memory: 64 KB at least, and as much again for products of vectors. */
 export const KERNEL_FROM = 2_048
 
 /** Sketches that are compared with one query after the other: they fit in the fastest cache. */
 const BLOCK = 1_024
 
-/** The first block is small: those after it are only searched for what is closer than its closest. */
+/** The first block is small: once it is sorted out, those after it are only searched for what is closer. */
 const FIRST_BLOCK = 256
 
 /** One wanted list of the sketches closest to a query. */

@@ -63,12 +63,12 @@ function unsigned(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)]
 }
 
-/** The same for a constant that may be negative: the highest bit is its sign. */
+/** The same for a constant, from 0 on: its highest bit is its sign. */
 function signed(value: number): number[] {
   return value < 64 ? [value] : [(value & 127) | 128, ...signed(value >>> 7)]
 }
 
-/** The instructions, as bytes. Those on vectors take two. */
+/** The instructions, as bytes. */
 export const op = {
   get: (local: number) => [0x20, ...unsigned(local)],
   set: (local: number) => [0x21, ...unsigned(local)],
