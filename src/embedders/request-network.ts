@@ -21,7 +21,10 @@ export class RequestNetwork {
       if (active > 0) add(changed, active, this.#rows, (this.#units + unit) * size)
     }
     const square = product(changed, changed, 0)
-    return square === 0 ? changed : changed.map((value) => value / Math.sqrt(square))
+    if (square === 0) return changed
+    const scale = 1 / Math.sqrt(square)
+    for (let at = 0; at < size; at++) changed[at] = (changed[at] as number) * scale
+    return changed
   }
 }
 
@@ -40,7 +43,15 @@ function product(vector: Float32Array, rows: Float32Array, start: number): numbe
   return first + second + third + fourth
 }
 
+/** Four values at a time, as in the product. */
 function add(into: Float32Array, times: number, rows: Float32Array, start: number): void {
-  for (let at = 0; at < into.length; at++)
+  const end = into.length
+  let at = 0
+  for (; at + 3 < end; at += 4) {
     into[at] = (into[at] as number) + times * (rows[start + at] as number)
+    into[at + 1] = (into[at + 1] as number) + times * (rows[start + at + 1] as number)
+    into[at + 2] = (into[at + 2] as number) + times * (rows[start + at + 2] as number)
+    into[at + 3] = (into[at + 3] as number) + times * (rows[start + at + 3] as number)
+  }
+  for (; at < end; at++) into[at] = (into[at] as number) + times * (rows[start + at] as number)
 }
