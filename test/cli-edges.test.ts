@@ -67,7 +67,9 @@ describe('missing servers', () => {
         const { status, stdout, stderr } = await toolcrib(...args)
         expect(status).toBe(0)
         expect(stdout).toContain('weather')
-        expect(stderr).toMatch(/^note gone is not \w+: it failed: .*not found.*\n$/)
+        expect(stderr).toMatch(
+          /^note gone is not \w+: it failed(?:: | before, next attempt in \d+ s: )command .*not found.*\n$/,
+        )
       }
     },
   )
@@ -207,6 +209,8 @@ describe('a lockfile by name', () => {
     expect(problem).toContain('"toolcrib lock"')
     expect(lockfile.state).toBe('none')
     expect(nextSteps).toEqual([expect.stringContaining('approve them with "toolcrib lock"')])
+    const named = (await toolcrib('doctor', '--json', '--config', 'toolcrib.toml')).json()
+    expect(named.nextSteps).toEqual([expect.stringContaining('"toolcrib lock --config toolcrib.toml"')])
     expect(wasStarted()).toBe(false)
     expect((await toolcrib('diff')).status).toBe(2)
     expect((await toolcrib('lock')).status).toBe(0)
@@ -340,8 +344,10 @@ describe('--json', () => {
     ['chat', '--prompt', 'hello'],
   ])('reports an error of %s as JSON, with the same exit code', async (...command) => {
     const { status, stdout, stderr } = await toolcrib(...command, '--json')
-    expect(JSON.parse(stdout)).toEqual({ error: { code: 'config-invalid', message: expect.any(String) } })
-    expect(stderr).toContain('config-invalid')
+    // No config makes an unknown program a known one.
+    const code = command[0] === 'import' ? 'usage-invalid' : 'config-invalid'
+    expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
+    expect(stderr).toContain(code)
     expect(await toolcrib(...command)).toMatchObject({ status, stdout: '', stderr })
   })
 

@@ -142,12 +142,23 @@ describe('commands over servers', () => {
     const shown = await toolcrib('search', 'read', 'a', 'text', 'file', '--limit', '1')
     expect(shown.status).toBe(0)
     expect(shown.stdout).toMatch(/files\.read_text_file[\s\S]*because "read" in name/)
-    expect(shown.stderr).toMatch(/^note gone is not searched: it failed: .*not found.*\n$/)
+    expect(shown.stderr).toMatch(
+      /^note gone is not searched: it failed(?:: | before, next attempt in \d+ s: )command .*not found.*\n$/,
+    )
     expect(await toolcrib('search', 'zebra')).toMatchObject({
       status: 1,
       stdout: expect.stringMatching(/^nothing matches "zebra"; try other words, .*toolcrib list"\n$/),
     })
     forgetStart()
+    const named = await toolcrib('search', 'server:weathr rain')
+    expect(named).toMatchObject({ status: 1, stdout: 'unknown server "weathr"; did you mean "weather"?\n' })
+    const both = await toolcrib('search', 'server:weather,nosuch rain')
+    expect(both).toMatchObject({ status: 0, stdout: expect.stringContaining('weather.get_rain') })
+    expect(both.stdout).toMatch(/\nunknown server "nosuch"; the config has .*weather/)
+    expect(await toolcrib('search', 'server:nosuch', '--json')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('note unknown server "nosuch"; the config has'),
+    })
     expect((await toolcrib('search', '+')).status).toBe(2)
     expect(await toolcrib('search', '/(/')).toMatchObject({
       status: 2,
@@ -202,7 +213,7 @@ describe('commands over servers', () => {
   it('call names the missing servers and the next step for an unknown tool', async () => {
     const ofGone = await toolcrib('call', 'gone.get_rain')
     expect(ofGone).toMatchObject({ status: 2, stdout: '' })
-    expect(ofGone.stderr).toMatch(/server "gone" failed: .*not found/)
+    expect(ofGone.stderr).toMatch(/server "gone" failed(?:: | before, .*)command .*not found/)
     expect(ofGone.stderr).not.toContain('toolcrib search')
     const nowhere = await toolcrib('call', 'get_snow')
     expect(nowhere.status).toBe(2)
@@ -256,7 +267,9 @@ describe('commands over servers', () => {
     expect(shown.stdout).toMatch(/weather +1 tool +\d+ tokens\n/)
     const listed = stats.tokens.gateway.toLocaleString('en-US')
     expect(shown.stdout).toContain(`through the gateway    ${listed} tokens per turn`)
-    expect(shown.stderr).toMatch(/note gone is not counted: it failed: .*not found/)
+    expect(shown.stderr).toMatch(
+      /note gone is not counted: it failed(?:: | before, next attempt in \d+ s: )command .*not found/,
+    )
   })
 
   it('doctor reports problems and next steps', async () => {

@@ -1,5 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { runCommandLine } from '../src/cli/command-line.ts'
+import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 // Some steps wait for servers.
@@ -10,9 +12,16 @@ const schedule = (_: number, fire: () => void) => {
   const timer = setTimeout(fire, 0)
   return () => clearTimeout(timer)
 }
-const { path, toolcrib, toolcribWith, list, server, configure, silentServer, write } = useCommandLine({
-  schedule,
-})
+const commandLine = useCommandLine({ schedule })
+const { path, toolcrib, toolcribAt, toolcribWith, list, server, configure, silentServer, write } = commandLine
+
+/** Runs a command that says at once what it waits for. */
+async function impatient(...args: string[]) {
+  const place = { env: commandLine.environment(), cwd: path(), schedule, patienceMs: 0 }
+  const { terminal, stdout, stderr } = fakeTerminal(place)
+  const status = await runCommandLine(args, terminal)
+  return { status, stdout: stdout(), stderr: stderr() }
+}
 
 describe('commands that wait', () => {
   beforeEach(() => list(RAIN))
@@ -26,6 +35,22 @@ describe('commands that wait', () => {
       stderr: expect.stringContaining(`note stuck is not searched: ${missing}`),
     })
     expect(await toolcrib('call', 'get_rain', '{"city": "Oslo"}')).toMatchObject({ status: 0, stderr: '' })
+  })
+
+  it('say what they wait for, and how to stop it or wait less', async () => {
+    configure({ weather: server(), stuck: silentServer() })
+    const waiting =
+      'note waiting for weather, stuck, at most 30 s; Ctrl-C stops it, --timeout <ms> shortens it\n'
+    expect((await impatient('search', 'rain')).stderr).toContain(waiting)
+    const doctor = await impatient('doctor', '--timeout', '400')
+    expect(doctor.stderr).toBe('note waiting for weather, stuck, at most 400 ms; Ctrl-C stops it\n')
+    write('chatty.mjs', CHATTY)
+    configure({ chatty: { command: process.execPath, args: [path('chatty.mjs')] } })
+    const call = await impatient('call', 'chatty.work', '{"total": 3}')
+    const result = 'note waiting for the result of chatty.work; Ctrl-C cancels it, --timeout <ms> limits it\n'
+    expect(call).toMatchObject({ status: 0, stdout: 'done\n', stderr: expect.stringContaining(result) })
+    const screen = await toolcribAt(60, 'call', 'chatty.work', '{"total": 3}')
+    expect(screen).not.toContain('waiting')
   })
 
   it('tour the servers of the user, with the figures of list and stats, without those that hang', async () => {

@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { Client } from '@modelcontextprotocol/client'
+import { GATEWAY_CAPABILITIES } from 'toolcrib/gateway'
 import type { McpEvent } from 'toolcrib/mcp'
 import { describe, expect, it, vi } from 'vitest'
 import { connectClient, openGateway } from './gateway.fixture.ts'
@@ -84,7 +85,9 @@ describe.each(['modern', 'legacy'] as const)('a %s client that is asked somethin
   })
 
   it('is told to call again where a server asks for the first time, and it is not known whom', async () => {
-    const { gateway } = await openGateway({ everything: EVERYTHING })
+    // Asked for roots, which it wants soon after it has started, the server would be known to ask.
+    const { roots: _, ...capabilities } = GATEWAY_CAPABILITIES
+    const { gateway } = await openGateway({ everything: EVERYTHING }, {}, { client: { capabilities } })
     const [ada, bob] = await Promise.all(
       ['ada', 'bob'].map(async (person) => {
         const client = await connectClient(gateway, { era, capabilities: CAPABILITIES })
@@ -92,16 +95,22 @@ describe.each(['modern', 'legacy'] as const)('a %s client that is asked somethin
         return client
       }),
     )
-    const slow = ada?.callTool({
-      name: 'everything__trigger-long-running-operation',
-      arguments: { duration: 1, steps: 1 },
-    })
+    // Under way until it is cancelled, however long the others take.
+    const over = new AbortController()
+    const slow = ada
+      ?.callTool(
+        { name: 'everything__trigger-long-running-operation', arguments: { duration: 600, steps: 1 } },
+        { signal: over.signal },
+      )
+      .catch((error: Error) => error.message)
     const sample = { name: 'everything__trigger-sampling-request', arguments: { prompt: 'hi', maxTokens: 9 } }
-    await vi.waitUntil(() => gateway.status().callsUnderWay === 1)
+    await vi.waitUntil(() => gateway.status().callsUnderWay === 1, { timeout: 10_000 })
     const outcome = await bob?.callTool(sample).catch((error: Error) => error.message)
     expect(JSON.stringify(outcome)).toContain('call the tool again')
+    expect(gateway.status().callsUnderWay).toBe(1)
     expect(JSON.stringify(await bob?.callTool(sample))).toContain('bob says hello')
-    await slow
+    over.abort('enough')
+    expect(await slow).toContain('enough')
   })
 
   it('gets the error of the protocol when it cannot be asked', async () => {

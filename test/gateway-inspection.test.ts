@@ -1,5 +1,5 @@
 import { type Span, type SpanOptions, type Tracer, trace } from '@opentelemetry/api'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
@@ -114,6 +114,7 @@ describe('what the gateway shows to an inspector', () => {
     await legacy.callTool({ name: 'plain__pid', arguments: {} })
     await legacy.callTool({ name: 'plain__error', arguments: {} }).catch(() => {})
     await modern.listTools()
+    await vi.waitUntil(() => gateway.clients()[0]?.isOpen)
     const session = expect.stringMatching(/^[0-9a-f]{8}$/)
     const facts = {
       session,
@@ -130,6 +131,8 @@ describe('what the gateway shows to an inspector', () => {
         name: 'legacy client',
         version: '1',
         era: 'legacy',
+        // It listens; the other one does not.
+        isOpen: true,
         requests: 2,
         calls: 2,
         failedCalls: 1,
@@ -140,11 +143,38 @@ describe('what the gateway shows to an inspector', () => {
         name: 'modern client',
         version: '1',
         era: 'modern',
+        isOpen: false,
         requests: 1,
         calls: 0,
         failedCalls: 0,
       },
     ])
+  })
+
+  it('tells clients that listen, or wait for an answer, from those that may have left', async () => {
+    let now = 1_000
+    const { gateway } = await openGateway({ plain: PLAIN }, { mode: 'full', now: () => now })
+    const client = await connectClient(gateway, { era: 'legacy' })
+    const shown = () => gateway.clients().map(({ isOpen, lastSeenAt }) => ({ isOpen, lastSeenAt }))
+    await vi.waitUntil(() => shown()[0]?.isOpen)
+    now = 2_000
+    // As most clients do, it says nothing when it leaves: its session can go on.
+    await client.close()
+    await vi.waitUntil(() => shown()[0]?.isOpen === false)
+    const abort = new AbortController()
+    const listening = await gateway.fetch(listenRequest(abort.signal))
+    now = 5_000
+    expect(shown()).toEqual([
+      { isOpen: false, lastSeenAt: 1_000 },
+      { isOpen: true, lastSeenAt: 2_000 },
+    ])
+    // Longer than those are shown that only ask.
+    now += 60 * 60_000
+    expect(shown()).toHaveLength(2)
+    await listening.body?.cancel()
+    abort.abort()
+    await vi.waitUntil(() => shown()[1]?.isOpen === false)
+    expect(shown()[1]?.lastSeenAt).toBe(now)
   })
 
   it('remembers what clients listed, for the latest 20 surfaces', async () => {
@@ -203,3 +233,24 @@ describe('what the gateway shows to an inspector', () => {
     expect(page('evil.example')?.status).toBe(403)
   })
 })
+
+/** What a modern client sends that wants to hear of changes. */
+function listenRequest(signal: AbortSignal): Request {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'listener', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { notifications: { toolsListChanged: true }, _meta }
+  return new Request(URL_OF_GATEWAY, {
+    method: 'POST',
+    signal,
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'subscriptions/listen',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }),
+  })
+}

@@ -58,6 +58,12 @@ describe.skipIf(!browser)('the page', () => {
   const button = (name: string | RegExp) =>
     main().getByRole('button', { name, exact: typeof name === 'string' })
   const shown = (text: string | RegExp) => main().getByText(text).first().waitFor()
+  /** How full the bar of the first match is, in per cent. */
+  const firstMeter = () =>
+    main()
+      .locator('.score .meter i')
+      .first()
+      .evaluate((bar) => Number.parseFloat((bar as HTMLElement).style.width))
 
   it('takes the token out of its address, and keeps it over a reload', async () => {
     await shown('tokens saved today')
@@ -160,7 +166,17 @@ describe.skipIf(!browser)('the page', () => {
     await shown(/^From turn 1 to turn [2-9]: \+[1-9]\d* tokens, [\d,]+ in all\.$/)
     await main().locator('.compare li', { hasText: '+ weather · get_rain' }).waitFor()
     await go('clients')
-    await shown('an editor')
+    await main().locator('.card', { hasText: 'Connected now' }).getByText('an editor').waitFor()
+    expect(await main().getByText('Seen earlier').count()).toBe(0)
+    await page.route('**/api/clients*', async (route) => {
+      const answer = await (await route.fetch()).json()
+      await route.fulfill({ json: { ...answer, connected: [], earlier: answer.connected } })
+    })
+    await go('tools')
+    await go('clients')
+    await main().locator('.card', { hasText: 'Seen earlier' }).getByText('an editor').waitFor()
+    await main().locator('.card', { hasText: 'Connected now' }).getByText('None.').waitFor()
+    await page.unroute('**/api/clients*')
     await go('')
     await shown('A search found nothing')
     await shown('nowhere does not run')
@@ -202,6 +218,15 @@ describe.skipIf(!browser)('the page', () => {
     await main().locator('.chip', { hasText: 'rain in name' }).first().waitFor()
     await button('Search and check out').click()
     await shown('Activated now')
+  })
+
+  it('fills the bar of a match by how probable it is, not by how it compares with the best', async () => {
+    await go('search/how%20much%20rain%20fell')
+    await main().getByRole('link', { name: 'weather · get_rain' }).first().waitFor()
+    expect(await firstMeter()).toBeGreaterThan(60)
+    await go('search/paint%20the%20house')
+    await shown(/No tool has .*“house”/)
+    expect(await firstMeter()).toBeLessThan(40)
   })
 
   it('keeps a search, and a filter with its order and place, for those who come back from a tool', async () => {

@@ -336,6 +336,46 @@ describe('servers that are still connecting', () => {
     expect(shown(without)).toEqual([])
   })
 
+  it('and have failed are named to a model that calls what they would have, with the reason', async () => {
+    const registry = new ToolRegistry()
+    const statuses: ServerStatus[] = [
+      { server: 'bad', state: 'failed', reason: 'spawn\u202e ENO\u200bENT' },
+      { server: 'worse', state: 'failed', reason: 'x'.repeat(1_000) },
+      { server: 'hidden', state: 'failed', reason: 'bad token' },
+    ]
+    registry.attachServers(directory(statuses))
+    const policy = { filter: { allowedMcpServers: ['bad', 'worse', 'a'] } }
+    const errorOf = async (name: string) => {
+      const session = await registry.openSession({ policy })
+      const calls = [{ toolCallId: '1', name, args: {} }]
+      const [inSession] = await session.execute(calls)
+      const [without] = await registry.executeParallel(calls, { sessionId: 's' }, undefined, policy.filter)
+      expect(inSession?.result).toMatchObject({ ok: false, code: 'not_available' })
+      expect(without?.result).toMatchObject({ ok: false, code: 'not_available' })
+      return [inSession, without].map((answer) => (answer?.result.ok === false ? answer.result.error : ''))
+    }
+    // Nothing is registered, so there is no search either.
+    for (const name of ['tool_search', 'anything', 'worse_not']) {
+      const [error = '', without = ''] = await errorOf(name)
+      expect(error).toMatch(
+        new RegExp(
+          `^Unknown tool: ${name}\\. Servers failed, so their tools are missing: "bad" \\(spawn ENOENT\\), "worse" \\(x+…\\)\\.$`,
+        ),
+      )
+      expect(error.length).toBeLessThan(400)
+      expect(without).toBe(error)
+    }
+    registry.syncMcp('a', [tool('translate', { description: 'Translate a text.' })])
+    for (const name of ['mcp__bad__read', 'bad__read', 'bad.read'])
+      expect(await errorOf(name)).toEqual(
+        Array.from({ length: 2 }, () =>
+          expect.stringContaining('A server failed, so its tools are missing: "bad" (spawn ENOENT).'),
+        ),
+      )
+    for (const name of ['tool_serch', 'hidden__read', 'a__read'])
+      for (const error of await errorOf(name)) expect(error).not.toContain('failed')
+  })
+
   it('that do not exist are named within limits', async () => {
     const registry = new ToolRegistry()
     registry.attachServers(directory([{ server: 'a', state: 'ready' }]))

@@ -21,7 +21,7 @@ describe('commands while a gateway is running', () => {
   beforeEach(async () => {
     configure({ thinking: THINKING, modern: MODERN, broken: { command: 'no-such-program' } })
     const { pid } = await serve()
-    startedServers = () => childrenOf(pid)
+    startedServers = () => childrenOf(pid, process.execPath)
   })
 
   const think = async () => {

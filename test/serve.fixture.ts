@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, type SpawnOptions } from 'node:child_process'
+import { type ChildProcess, execFileSync, type SpawnOptions, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { afterEach } from 'vitest'
@@ -28,22 +28,25 @@ export function useServe({ start }: Pick<ReturnType<typeof useCommandLine>, 'sta
   }
 }
 
-/** Every process below one. */
-export function childrenOf(pid: number | undefined): number[] {
-  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+/** Every process below one; with `program`, only those that run it: a server that cannot start is a shell for a moment. */
+export function childrenOf(pid: number | undefined, program = ''): number[] {
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], {
+    encoding: 'utf8',
+    maxBuffer: 10_000_000,
+  })
     .trim()
     .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number))
-  const below = (parent: number | undefined): number[] =>
-    rows.flatMap(([own = 0, of]) => (of === parent ? [own, ...below(own)] : []))
+    .map((line) => /^\s*(\d+)\s+(\d+)\s*(.*)$/.exec(line) ?? [])
+    .map(([, own, of, args = '']) => ({ own: Number(own), of: Number(of), args }))
+  const below = (parent: number | undefined): typeof rows =>
+    rows.flatMap((row) => (row.of === parent ? [row, ...below(row.own)] : []))
   return below(pid)
+    .filter(({ args }) => args.startsWith(program))
+    .map(({ own }) => own)
 }
 
+/** Whether a process runs. One that has ended is not gone before its parent, this process, has noticed. */
 export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' })
+  return /^\s*[^Z\s]/.test(stdout)
 }

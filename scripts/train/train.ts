@@ -84,8 +84,8 @@ function row({ queries, recall1, recall5, ndcg10 }: Quality): string {
 
 function rankByTable(...[set, queries]: Parameters<RankAll>): ReturnType<RankAll> {
   const vectors = set.listings.map((listing) => table.embed(listingText(listing)))
-  return queries.map(({ text }) => {
-    const asked = table.embedRequest(text)
+  const requests = table.embedRequests(queries.map(({ text }) => text))
+  return requests.map((asked) => {
     const scores = vectors.map((vector) =>
       vector.reduce((sum, value, at) => sum + value * (asked[at] ?? 0), 0),
     )

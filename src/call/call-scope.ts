@@ -2,6 +2,7 @@ import type { Attachment, CapabilityBackends } from '../capability.ts'
 import type { Emit } from '../events.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
 import type { Entry } from '../registry/entry.ts'
+import type { FailedServer } from '../registry/server-directory.ts'
 import type { Availability } from '../registry/view.ts'
 import type { CallProgress, ToolCall, ToolContext, ToolResult, ToolSource } from '../tool.ts'
 import type { Meter } from '../usage.ts'
@@ -77,6 +78,8 @@ export interface CallScope {
   denial(target: CallTarget): string | undefined
   /** Whether the model was shown a tool of this name that no longer exists. */
   isGone(name: string): boolean
+  /** Returns the failed servers that may be why there is no tool of this name. */
+  failedServers(name: string): readonly FailedServer[]
   /** Returns a few names close to an unknown one. */
   suggest(name: string): readonly string[]
   /** True when the model has not seen the target's schema: an error about its arguments then carries it. */

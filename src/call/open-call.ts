@@ -1,4 +1,6 @@
 import { readArguments } from '../json.ts'
+import { withoutHidden } from '../names.ts'
+import type { FailedServer } from '../registry/server-directory.ts'
 import type { CheckedArguments } from '../schema/check-arguments.ts'
 import { maskArguments } from '../secrets/mask-arguments.ts'
 import { clipText } from '../text.ts'
@@ -99,7 +101,25 @@ function describeUnknown(name: string, scope: CallScope): string {
   if (scope.isGone(name)) return `"${name}" is no longer available: it was removed.${nextStep}`
   const close = scope.suggest(name).slice(0, 5)
   const suggestion = close.length > 0 ? ` Close names: ${close.join(', ')}.` : ''
-  return `Unknown tool: ${clipText(name, MAX_SHOWN_NAME) || '(no name)'}.${suggestion}${nextStep}`
+  const failed = describeFailed(scope.failedServers(name))
+  return `Unknown tool: ${clipText(name, MAX_SHOWN_NAME) || '(no name)'}.${failed}${suggestion}${nextStep}`
+}
+
+const MAX_FAILED = 5
+const MAX_REASON = 200
+
+/** Which servers are missing, and why: without them, a name that is right looks wrong. */
+function describeFailed(servers: readonly FailedServer[]): string {
+  if (servers.length === 0) return ''
+  const shown = servers
+    .slice(0, MAX_FAILED)
+    .map(({ server, reason }) => `"${server}" (${clipText(withoutHidden(reason), MAX_REASON)})`)
+  const more = servers.length > MAX_FAILED ? `, and ${servers.length - MAX_FAILED} more` : ''
+  const what =
+    servers.length === 1
+      ? 'A server failed, so its tools are missing'
+      : 'Servers failed, so their tools are missing'
+  return ` ${what}: ${shown.join(', ')}${more}.`
 }
 
 function notAvailable(error: string): ToolResult {

@@ -161,7 +161,7 @@ describe('errors and help', () => {
   it('spell the program as it was started, with the config', async () => {
     const help = await toolcrib(['list', '--help'])
     expect(help.stdout).toMatch(/^Usage: node dist\/cli\/main\.js list /)
-    expect(help.stdout).toContain('\n  node dist/cli/main.js list github files')
+    expect(help.stdout).toContain('\n  node dist/cli/main.js list files memory')
     expect(help.stdout).not.toMatch(/^ *toolcrib /m)
     const usage = await toolcrib(['list', '--nope'])
     expect(usage.stderr).toContain('see "node dist/cli/main.js list --help"')
@@ -273,7 +273,7 @@ describe('commands with nothing to do', () => {
 describe('add', () => {
   it('refuses a server that could not be used', async () => {
     for (const [args, words] of [
-      [['u', '--url', 'notaurl'], '"url" must be an http or https address, not "notaurl"'],
+      [['u', '--url', 'notaurl'], '--url must be an http or https address, not "notaurl"'],
       [['bad name!', '--', 'node', 'x'], 'the name "bad name!" cannot be used: '],
     ] as const)
       expect(await toolcrib(['add', ...args])).toMatchObject({

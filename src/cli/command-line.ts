@@ -89,7 +89,7 @@ function isCommand(word: string): word is keyof typeof COMMANDS {
 }
 
 /** Describes the command that the words begin with, or all of them: describing all takes longer than many commands. */
-function describeProgram(terminal: Terminal, [first = '']: readonly string[]): Command {
+export function describeProgram(terminal: Terminal, [first = '']: readonly string[]): Command {
   const program = new Command(terminal.program.name)
     .description(
       'A tool registry for AI agents: every tool in one place, a few shown to the model, the rest found by search.',

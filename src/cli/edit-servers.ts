@@ -2,9 +2,11 @@ import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import { diffLines, ServersFile } from 'toolcrib/clients'
 import { configDirectory, findConfig } from 'toolcrib/mcp'
+import { requireConfigName } from './require-config-name.ts'
 import { showDiff } from './show-diff.ts'
 import type { Terminal } from './terminal.ts'
 import { unknownServer } from './unknown-server.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Flags of the commands that change the servers of a config. */
 export interface EditFlags {
@@ -28,7 +30,8 @@ export interface ServerEdit {
  * user's. None of them need exist.
  */
 export async function editableFiles({ cwd, env }: Terminal, { config, user }: EditFlags): Promise<string[]> {
-  if (config !== undefined) return [resolve(cwd, config)]
+  if (config !== undefined && user) throw new UsageError('give one of --config and --user')
+  if (config !== undefined) return [resolve(cwd, requireConfigName('--config', config))]
   const folder = configDirectory(env)
   const own = folder === undefined ? [] : [join(folder, 'toolcrib.toml')]
   if (user) return own

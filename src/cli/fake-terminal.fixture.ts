@@ -13,6 +13,8 @@ export function fakeTerminal(options: Partial<TerminalOptions> = {}) {
     env: {},
     cwd: process.cwd(),
     signals: new EventEmitter(),
+    // What a slow machine says in addition is tested where it is meant.
+    patienceMs: Number.POSITIVE_INFINITY,
     // A collection takes long in a process that has loaded many tests.
     collectGarbage: () => {},
     ...options,

@@ -56,6 +56,9 @@ export const REGISTRY_HELP = `Precedence of --mode and --defer: flags, environme
 user config.
 With --locked, a missing lockfile is an error: use it in CI.`
 
+/** The help text about the names in examples. */
+export const NAMES_HELP = `files, memory and everything are servers of the demo in a clone, examples/gateway/toolcrib.toml.`
+
 /** The help text about cached tools. */
 export const REFRESH_HELP = `The tools of a server are cached for a day, so the next run does not start it; --refresh asks the servers again.`
 

@@ -1,6 +1,8 @@
 import { readConfig } from 'toolcrib/mcp'
 import { describe, expect, it } from 'vitest'
-import { mendServer } from './mend-server.ts'
+import { describeFailed, mendServer } from './mend-server.ts'
+
+const NOW = 'then try it at once with "toolcrib doctor"'
 
 describe('what to do about a failed server', () => {
   it.each([
@@ -38,7 +40,12 @@ describe('what to do about a failed server', () => {
     [
       'it had not connected after 31 s, when it was closed (failed 5 times, last 78 s ago, so it was not started again; next attempt in 82 s, or now with "toolcrib doctor")',
       'it hangs: no answer within 31 s',
-      "run it by hand to see what it waits for: npx -y 'a b'; if it only starts slowly, increase connect_timeout_ms",
+      `run it by hand to see what it waits for: npx -y 'a b'; if it only starts slowly, increase connect_timeout_ms; ${NOW}`,
+    ],
+    [
+      'failed before, next attempt in 20 s: no answer within 3 s; check what it is waiting for (failed 9 s ago, so it was not started again; try it now with "toolcrib doctor")',
+      'failed before, next attempt in 20 s: no answer within 3 s',
+      `check what it is waiting for; ${NOW}`,
     ],
     [
       'it had not connected after 5 s, when it was closed',
@@ -88,5 +95,23 @@ describe('what to do about a failed server', () => {
     const { step } = mendServer('a', 'it exited with code 1', servers.a)
     // biome-ignore lint/suspicious/noTemplateCurlyInString: as it is written
     expect(step).toBe("run it by hand to see why: npx --token ••• --key '${KEY}' 'a b'")
+  })
+})
+
+describe('why a server failed', () => {
+  const pause = '(failed 9 s ago, so it was not started again; try it now with "toolcrib doctor")'
+
+  it.each([
+    ['no such thing', 'failed: no such thing'],
+    [
+      `failed before, next attempt in 2 s: no such thing ${pause}`,
+      `failed before, next attempt in 2 s: no such thing ${pause}`,
+    ],
+    [
+      `failed before, next attempt once this has run for 30 s: no such thing ${pause}`,
+      `failed before: no such thing ${pause}`,
+    ],
+  ])('%s', (reason, said) => {
+    expect(describeFailed(reason)).toBe(said)
   })
 })

@@ -12,8 +12,24 @@ export interface ServerFault {
   readonly wants?: readonly string[]
 }
 
-/** Turns the reason why a server failed into one line and a concrete step. */
+/**
+ * Turns the reason why a server failed into one line and a concrete step. For one that failed in an earlier process and was
+ * not started again, the step ends with how to try it now.
+ */
 export function mendServer(server: string, reason: string, config: ServerConfig = {}): ServerFault {
+  const fault = mendNow(server, reason, config)
+  return PAUSE.test(plain(reason)) ? { ...fault, step: `${fault.step}; ${TRY_NOW}` } : fault
+}
+
+const TRY_NOW = 'then try it at once with "toolcrib doctor"'
+
+/** `failed: …` or, for one that was not started again, `failed before, …`: without when a process that ends soon would try it. */
+export function describeFailed(reason: string): string {
+  const said = plain(reason).replace(/^(failed before), next attempt once this has run for [^:]*: /, '$1: ')
+  return said.startsWith('failed before') ? said : `failed: ${said}`
+}
+
+function mendNow(server: string, reason: string, config: ServerConfig): ServerFault {
   const first = withoutPauses(server, plain(reason))
   const [said = '', ...rest] = first.split(/;\s(?=[a-z])/)
   const variables = /^([\w, ]+) has no value$/.exec(said)?.[1]

@@ -1,6 +1,6 @@
 import pc from 'picocolors'
 import type { ServerStatus, ToolRegistry } from 'toolcrib'
-import { mendServer } from './mend-server.ts'
+import { describeFailed, mendServer } from './mend-server.ts'
 import type { BriefNote, Terminal } from './terminal.ts'
 import { plain, plural } from './text.ts'
 
@@ -78,10 +78,9 @@ function describeMissing(status: ServerStatus, subject: string): BriefNote {
     const text = `${subject}: it is still connecting; increase --timeout`
     return { whole: text, short: text }
   }
-  const reason = plain(status.reason)
   return {
-    whole: `${subject}: it failed: ${reason}`,
-    short: `${subject}: ${mendServer(status.server, reason).fault}`,
+    whole: `${subject}: it ${describeFailed(status.reason)}`,
+    short: `${subject}: ${mendServer(status.server, status.reason).fault}`,
     hint: '; see "toolcrib doctor"',
   }
 }

@@ -1,11 +1,13 @@
 import { nearestName } from 'toolcrib'
-import type { ConnectableClient } from 'toolcrib/clients'
 import { plain } from './text.ts'
 import { UsageError } from './usage-error.ts'
 
 /** Throws `UsageError` for a name that is not one of a client. */
-export function requireClients(names: readonly string[], clients: readonly ConnectableClient[]): void {
-  const known = clients.map(({ client }) => client)
+export function requireClients(
+  names: readonly string[],
+  clients: readonly { readonly client: string }[],
+): void {
+  const known = [...new Set(clients.map(({ client }) => client))]
   const unknown = names.find((name) => !known.includes(name))
   if (unknown === undefined) return
   const nearest = nearestName(unknown, known)

@@ -42,6 +42,9 @@ describe('a terminal', () => {
     expect(terminal.hinted('"toolcrib lock", "toolcrib status"')).toBe(
       '"npx toolcrib lock --config work.toml --lockfile work.lock", "npx toolcrib status --config work.toml"',
     )
+    expect(terminal.hinted('"toolcrib lock --config x", "toolcrib lock --lockfile y"')).toBe(
+      '"npx toolcrib lock --lockfile work.lock --config x", "npx toolcrib lock --config work.toml --lockfile y"',
+    )
     terminal.lockfile = undefined
     terminal.config = "/my work/it's.toml"
     expect(terminal.hinted('"toolcrib eval"')).toBe(`"npx toolcrib eval --config '/my work/it'\\''s.toml'"`)
@@ -50,6 +53,33 @@ describe('a terminal', () => {
       expect(terminal.hinted(`npm install ioredis${rest}`)).toBe(`npm install -g ioredis${rest}`)
     terminal.note('install it with: npm install @some/sdk')
     expect(stderr()).toBe('install it with: npm install -g @some/sdk\n')
+  })
+
+  it('shows examples as they can be typed here, and never breaks a command in two', () => {
+    const program = { name: 'node dist/cli/main.js', command: 'node', args: [] }
+    const { terminal } = fakeTerminal({ program, output: screen(44) })
+    const examples = [
+      'Examples:',
+      '  toolcrib lock   all',
+      '  toolcrib list files         one of them',
+      `  echo hi | toolcrib call echo -`,
+      `  toolcrib list --json | jq '.servers[] | {name, state}'`,
+      'toolcrib is also a word in prose, and prose is wrapped',
+    ]
+    expect(terminal.help(examples.join('\n'))).toBe(
+      [
+        'Examples:',
+        '  node dist/cli/main.js lock   all',
+        '  node dist/cli/main.js list files',
+        '      one of them',
+        '  echo hi | node dist/cli/main.js call \\',
+        '    echo -',
+        '  node dist/cli/main.js list --json | jq \\',
+        `    '.servers[] | {name, state}'`,
+        'toolcrib is also a word in prose, and prose',
+        'is wrapped',
+      ].join('\n'),
+    )
   })
 
   it('cuts a brief note to its width, and keeps the hint after it', () => {

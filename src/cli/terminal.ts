@@ -15,6 +15,8 @@ export interface TerminalOptions {
   readonly signals: SignalSource
   /** How a command waits. Default: timers. */
   readonly schedule?: Schedule
+  /** How long a command waits before it says what can be done about it. Default: two seconds. */
+  readonly patienceMs?: number
   /** Frees unused memory before it is measured. Default: a full garbage collection. */
   readonly collectGarbage?: () => void
   /** How this program was started. Default: as `toolcrib`. */
@@ -41,6 +43,7 @@ export class Terminal {
   readonly cwd: string
   readonly signals: SignalSource
   readonly schedule: Schedule
+  readonly patienceMs: number
   readonly collectGarbage: (() => void) | undefined
   readonly program: OwnProgram
   /** The `--config` of the command, which its hints repeat. */
@@ -59,6 +62,7 @@ export class Terminal {
     this.cwd = cwd
     this.signals = signals
     this.schedule = schedule
+    this.patienceMs = options.patienceMs ?? 2_000
     this.collectGarbage = options.collectGarbage
     this.program = program
   }
@@ -88,10 +92,25 @@ export class Terminal {
     return this.output.isTTY ? wrap(this.hinted(text), this.width) : this.hinted(text)
   }
 
-  /** Wraps the text of a `--help`, without a terminal to 80 characters. */
+  /** Wraps the text of a `--help`, without a terminal to 80 characters. Examples stay commands that can be copied. */
   help(text: string): string {
-    const named = text.replace(/^ {2}toolcrib(?= |$)/gm, () => `  ${this.program.name}`)
-    return wrap(this.hinted(named), this.output.isTTY ? this.width : 80)
+    const lineWidth = this.output.isTTY ? this.width : 80
+    const lines = this.hinted(text).split('\n')
+    return lines
+      .map((line) => (EXAMPLE.test(line) ? this.#example(line, lineWidth) : wrap(line, lineWidth)))
+      .join('\n')
+  }
+
+  /** An example with the name of the program here. What is said about it goes below where it does not fit beside it. */
+  #example(line: string, lineWidth: number): string {
+    const named = line.replace(EXAMPLE, (_, before: string) => before + this.program.name)
+    if (named.length <= lineWidth) return named
+    const [command = '', about] = named.trim().split(/ {2,}/)
+    // A line is not continued inside of quotes.
+    const words = command.replace(/'[^']*'|"[^"]*"/g, (quoted) => quoted.replaceAll(' ', NO_BREAK))
+    const lines = wrap(`  ${words}`, lineWidth - ' \\'.length).replaceAll('\n', ' \\\n  ')
+    const broken = lines.replaceAll(NO_BREAK, ' ')
+    return about === undefined ? broken : `${broken}\n${wrap(`      ${about}`, lineWidth)}`
   }
 
   /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, config and lockfile. */
@@ -101,7 +120,9 @@ export class Terminal {
     return fitting.replace(
       /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
       (_, command: string | undefined, rest: string) => {
-        const flags = /--config|--lockfile|--help/.test(rest) ? [] : this.#placesFor(command ?? '')
+        const isGiven = (flag: string) =>
+          rest.includes('--help') || rest.includes(flag.split(' ', 1)[0] ?? '')
+        const flags = this.#placesFor(command ?? '').filter((flag) => !isGiven(flag))
         const words = [this.program.name, command, ...flags]
         return `"${words.filter((word) => word !== undefined).join(' ')}${rest}"`
       },
@@ -159,6 +180,11 @@ export interface BriefNote {
   /** Follows the short form. */
   readonly hint?: string
 }
+
+/** A line of a `--help` that shows how a command is typed, up to the name of the program. */
+const EXAMPLE = /^( {2}(?:[^ ].* \| )?)toolcrib(?= |$)/
+
+const NO_BREAK = '\u00A0'
 
 /** Where a text says how to install a package, at the end of a line, of a part of it, or of what is coloured. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.

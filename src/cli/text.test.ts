@@ -14,6 +14,8 @@ describe('prose on a terminal', () => {
     expect(wrap('  low   a line that is too long', 20)).toBe('  low   a line that\n        is too long')
     expect(wrap('  a wide column  and its text', 20)).toBe('  a wide column  and\n  its text')
     expect(wrap('  /a/very/long/path/of/a/file', 16)).toBe('  /a/very/long/path/of/a/file')
+    expect(wrap('similar in meaning (92 %) in 60 ms', 22)).toBe('similar in meaning\n(92 %) in 60 ms')
+    expect(wrap('it waits for 30 s and % more', 14)).toBe('it waits for\n30 s and %\nmore')
     expect(wrap('short\n\nlines stay', 16)).toBe('short\n\nlines stay')
     expect(wrap('averyveryverylongword and more', 10)).toBe('averyveryverylongword\nand more')
   })

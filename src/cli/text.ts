@@ -51,7 +51,8 @@ export function wrap(text: string, lineWidth: number): string {
 function wrapLine(line: string, lineWidth: number): string {
   if (width(line) <= lineWidth) return line
   const indent = ' '.repeat(textColumn(withoutColours(line), lineWidth))
-  const [first = '', ...words] = line.split(' ')
+  // A figure stays with its unit.
+  const [first = '', ...words] = line.split(/(?<!(?:^|[ (])[\d.,]{1,7}) | (?!%|m?s\b)/)
   const lines = [first]
   for (const word of words) {
     const last = lines.at(-1) ?? ''

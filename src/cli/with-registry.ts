@@ -15,8 +15,9 @@ import type { RefreshFlags, RegistryFlags, ServerFlags } from './flags.ts'
 import { gatewayConnections } from './gateway-connections.ts'
 import { orAborted, untilSignal } from './interrupt.ts'
 import { RunningGateway } from './running-gateway.ts'
-import type { ProgressLine, Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 import { plainLines, shellWord } from './text.ts'
+import { WaitLine } from './wait-line.ts'
 
 type OpenFlags = ServerFlags & RegistryFlags
 
@@ -148,7 +149,8 @@ export async function withRegistry<Result>(
     const isPatient = flags.timeout !== undefined
     const canGoOn = () => !isPatient && opened !== undefined && isEnough(opened.registry)
     const enough = enoughServers(canGoOn, terminal.schedule, lingerMs)
-    const waiting = new WaitingLine(terminal.progressLine())
+    const limitMs = flags.timeout ?? waitMs ?? longestWait(found.config.servers, flags)
+    const waiting = new WaitingLine(terminal, limitMs, isPatient)
     let opened: OpenedRegistry | undefined
     const startedAt = performance.now()
     try {
@@ -170,7 +172,6 @@ export async function withRegistry<Result>(
         },
       })
       enough.check()
-      const limitMs = flags.timeout ?? waitMs ?? longestWait(found.config.servers, flags)
       const timeoutMs = limitMs + GRACE_MS
       const { servers } = opened
       const ready = Promise.race([servers.ready({ timeoutMs }), enough.reached.then(() => servers.status())])
@@ -206,14 +207,17 @@ export function longestWait(
   return timeout ?? Math.max(defaultMs, ...limits)
 }
 
-/** Shows which servers are still connecting. */
+/** Shows which servers are still connecting, and after a while also how to stop or shorten the wait. */
 class WaitingLine {
-  readonly #line: ProgressLine
+  readonly #line: WaitLine
+  readonly #about: string
   readonly #connecting = new Set<string>()
   #isStopped = false
 
-  constructor(line: ProgressLine) {
-    this.#line = line
+  constructor(terminal: Terminal, limitMs: number, isPatient: boolean) {
+    const limit = limitMs < 1_000 ? `${limitMs} ms` : `${Math.round(limitMs / 1_000)} s`
+    this.#about = `at most ${limit}; Ctrl-C stops it${isPatient ? '' : ', --timeout <ms> shortens it'}`
+    this.#line = new WaitLine(terminal)
   }
 
   note(event: McpEvent): void {
@@ -221,12 +225,12 @@ class WaitingLine {
     if (event.state === 'connecting') this.#connecting.add(event.server)
     else this.#connecting.delete(event.server)
     if (this.#isStopped) return
-    if (this.#connecting.size === 0) this.#line.clear()
-    else this.#line.show(`waiting for ${[...this.#connecting].join(', ')} …`)
+    if (this.#connecting.size === 0) this.#line.stop()
+    else this.#line.show(`waiting for ${[...this.#connecting].join(', ')}`, this.#about)
   }
 
   stop(): void {
     this.#isStopped = true
-    this.#line.clear()
+    this.#line.stop()
   }
 }

@@ -1,57 +1,85 @@
+import { type ByteRows, openProducts, type RowProducts, refined } from '../search/vectors/row-products.ts'
+
 /**
- * Changes the vector of a request towards the tools that serve it: people ask in other words than tools describe
+ * Changes the vectors of requests towards the tools that serve them: people ask in other words than tools describe
  * themselves. One hidden layer; what its units add is small beside the vector.
  */
 export class RequestNetwork {
-  /** What each unit listens to, then what each adds: a row each, as long as a vector. */
-  readonly #rows: Float32Array
   readonly #units: number
+  /** What each unit listens to, a row of bytes with a scale. */
+  readonly #listening: ByteRows & Scaled
+  /** What the units add to each place of a vector: a row for each place, a scale for each unit. */
+  readonly #adding: ByteRows & Scaled
+  readonly #toUnits: RowProducts
+  readonly #toPlaces: RowProducts
+  readonly #everyUnit: readonly number[]
+  readonly #everyPlace: readonly number[]
 
-  constructor(rows: Float32Array, units: number) {
-    this.#rows = rows
+  /** Rows of bytes and their scales: what each unit listens to, then what each adds. */
+  constructor(values: Int8Array, scales: Float32Array, dimensions: number) {
+    const units = scales.length / 2
     this.#units = units
-  }
-
-  /** The changed vector, of length 1; zeros stay zeros. */
-  changed(vector: Float32Array): Float32Array {
-    const size = vector.length
-    const changed = Float32Array.from(vector)
-    for (let unit = 0; unit < this.#units; unit++) {
-      const active = product(vector, this.#rows, unit * size)
-      if (active > 0) add(changed, active, this.#rows, (this.#units + unit) * size)
+    this.#listening = { values, dimensions, scales: scales.subarray(0, units) }
+    const added = values.subarray(units * dimensions)
+    this.#adding = {
+      values: transposed(added, dimensions),
+      dimensions: units,
+      scales: scales.subarray(units),
     }
-    const square = product(changed, changed, 0)
-    if (square === 0) return changed
-    const scale = 1 / Math.sqrt(square)
-    for (let at = 0; at < size; at++) changed[at] = (changed[at] as number) * scale
-    return changed
+    this.#toUnits = openProducts(dimensions)
+    this.#toPlaces = openProducts(units)
+    this.#everyUnit = Array.from({ length: units }, (_, unit) => unit)
+    this.#everyPlace = Array.from({ length: dimensions }, (_, place) => place)
+  }
+
+  /** The changed vectors, of length 1; zeros stay zeros. */
+  changed(vectors: readonly Float32Array[]): Float32Array[] {
+    const asked = vectors.map((vector) => refined(vector, vector.length))
+    const heard = this.#toUnits.products(
+      this.#listening,
+      this.#everyUnit,
+      asked.map(({ values }) => values),
+    )
+    const active = heard.map((products, at) => {
+      const active = new Float32Array(this.#units)
+      for (let unit = 0; unit < active.length; unit++) {
+        const scale = (this.#listening.scales[unit] as number) * (this.#adding.scales[unit] as number)
+        active[unit] = Math.max(0, products[unit] as number) * (asked[at]?.scale ?? 0) * scale
+      }
+      return refined(active, this.#units)
+    })
+    const added = this.#toPlaces.products(
+      this.#adding,
+      this.#everyPlace,
+      active.map(({ values }) => values),
+    )
+    return vectors.map((vector, at) => sumOf(vector, added[at] as Int32Array, active[at]?.scale ?? 0))
   }
 }
 
-/** Four sums at a time: one takes twice as long. */
-function product(vector: Float32Array, rows: Float32Array, start: number): number {
-  let [first, second, third, fourth] = [0, 0, 0, 0]
-  const end = vector.length
-  let at = 0
-  for (; at + 3 < end; at += 4) {
-    first += (vector[at] as number) * (rows[start + at] as number)
-    second += (vector[at + 1] as number) * (rows[start + at + 1] as number)
-    third += (vector[at + 2] as number) * (rows[start + at + 2] as number)
-    fourth += (vector[at + 3] as number) * (rows[start + at + 3] as number)
-  }
-  for (; at < end; at++) first += (vector[at] as number) * (rows[start + at] as number)
-  return first + second + third + fourth
+interface Scaled {
+  readonly scales: Float32Array
 }
 
-/** Four values at a time, as in the product. */
-function add(into: Float32Array, times: number, rows: Float32Array, start: number): void {
-  const end = into.length
-  let at = 0
-  for (; at + 3 < end; at += 4) {
-    into[at] = (into[at] as number) + times * (rows[start + at] as number)
-    into[at + 1] = (into[at + 1] as number) + times * (rows[start + at + 1] as number)
-    into[at + 2] = (into[at + 2] as number) + times * (rows[start + at + 2] as number)
-    into[at + 3] = (into[at + 3] as number) + times * (rows[start + at + 3] as number)
+/** A vector plus scaled numbers, of length 1. */
+function sumOf(vector: Float32Array, added: Int32Array, scale: number): Float32Array {
+  const sum = new Float32Array(vector.length)
+  let square = 0
+  for (let at = 0; at < sum.length; at++) {
+    const value = (vector[at] as number) + (added[at] as number) * scale
+    sum[at] = value
+    square += value * value
   }
-  for (; at < end; at++) into[at] = (into[at] as number) + times * (rows[start + at] as number)
+  const unit = square === 0 ? 0 : 1 / Math.sqrt(square)
+  for (let at = 0; at < sum.length; at++) sum[at] = (sum[at] as number) * unit
+  return sum
+}
+
+/** Rows of this length as columns. */
+function transposed(values: Int8Array, length: number): Int8Array {
+  const rows = values.length / length
+  const columns = new Int8Array(values.length)
+  for (let at = 0; at < values.length; at++)
+    columns[(at % length) * rows + Math.floor(at / length)] = values[at] as number
+  return columns
 }

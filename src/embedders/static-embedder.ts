@@ -44,10 +44,7 @@ export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
       const loaded = open()
       return texts.map((text) => loaded.embed(text))
     },
-    embedRequests(texts) {
-      const loaded = open()
-      return texts.map((text) => loaded.embedRequest(text))
-    },
+    embedRequests: (texts) => open().embedRequests(texts),
     knows: (word) => open().knows(word),
   }
 }

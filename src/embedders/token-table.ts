@@ -35,7 +35,10 @@ export class TokenTable {
     this.#scales = scales
     this.#values = values
     const { dimensions, tokens, units = 0 } = header
-    if (units > 0) this.#network = new RequestNetwork(rowsFrom(tokens, values, scales, dimensions), units)
+    if (units > 0) {
+      const rows = values.subarray(tokens * dimensions)
+      this.#network = new RequestNetwork(rows, scales.subarray(tokens), dimensions)
+    }
   }
 
   /** Parses the output of `tableBytes`; throws `config-invalid` for anything else. */
@@ -65,10 +68,10 @@ export class TokenTable {
     return this.#tokens.knows(word)
   }
 
-  /** The vector of a request: that of its text, changed by the network if there is one. */
-  embedRequest(text: string): Float32Array {
-    const vector = this.embed(text)
-    return this.#network?.changed(vector) ?? vector
+  /** The vectors of requests: those of their texts, changed by the network if there is one. */
+  embedRequests(texts: readonly string[]): readonly Float32Array[] {
+    const vectors = texts.map((text) => this.embed(text))
+    return this.#network?.changed(vectors) ?? vectors
   }
 
   embed(text: string): Float32Array {
@@ -101,13 +104,6 @@ function addRow(sum: Float32Array, values: Int8Array, row: number, scale: number
   for (; at < end; at++) sum[at] = (sum[at] as number) + scale * (values[row + at] as number)
 }
 
-/** Rows from a number on, as they were before they became bytes. */
-function rowsFrom(first: number, values: Int8Array, scales: Float32Array, dimensions: number): Float32Array {
-  return Float32Array.from(values.subarray(first * dimensions), (value, at) => {
-    return value * (scales[first + Math.floor(at / dimensions)] as number)
-  })
-}
-
 /**
  * The bytes of a model file: header, vocabulary (one token per line), scales, rows. The rows of the network for requests,
  * if there is one, follow those of the tokens.
@@ -123,7 +119,7 @@ export function tableBytes(
   const rows = new Float32Array(tokenRows.length + networkRows.length)
   rows.set(tokenRows)
   rows.set(networkRows, tokenRows.length)
-  const count = rows.length / dimensions
+  const { values, scales } = byteRows(rows, dimensions)
   const encoder = new TextEncoder()
   const header: TableHeader = {
     name,
@@ -134,23 +130,35 @@ export function tableBytes(
   const headerBytes = encoder.encode(JSON.stringify(header))
   const vocabularyBytes = encoder.encode(vocabulary.join('\n'))
   const scalesStart = aligned(16 + headerBytes.length + vocabularyBytes.length)
-  const valuesStart = scalesStart + count * Float32Array.BYTES_PER_ELEMENT
-  const bytes = new Uint8Array(valuesStart + rows.length)
+  const valuesStart = scalesStart + scales.length * Float32Array.BYTES_PER_ELEMENT
+  const bytes = new Uint8Array(valuesStart + values.length)
   const view = new DataView(bytes.buffer)
   bytes.set(encoder.encode(MAGIC), 0)
   view.setUint32(8, headerBytes.length, true)
   view.setUint32(12, vocabularyBytes.length, true)
   bytes.set(headerBytes, 16)
   bytes.set(vocabularyBytes, 16 + headerBytes.length)
-  const values = new Int8Array(bytes.buffer, valuesStart)
-  for (let row = 0; row < count; row++) {
+  for (const [row, scale] of scales.entries())
+    view.setFloat32(scalesStart + row * Float32Array.BYTES_PER_ELEMENT, scale, true)
+  bytes.set(new Uint8Array(values.buffer), valuesStart)
+  return bytes
+}
+
+/** Rows as bytes, with a scale for each. */
+export function byteRows(
+  rows: Float32Array,
+  dimensions: number,
+): { readonly values: Int8Array; readonly scales: Float32Array } {
+  const values = new Int8Array(rows.length)
+  const scales = new Float32Array(rows.length / dimensions)
+  for (let row = 0; row < scales.length; row++) {
     const vector = rows.subarray(row * dimensions, (row + 1) * dimensions)
     const scale = vector.reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-9) / 127
-    view.setFloat32(scalesStart + row * Float32Array.BYTES_PER_ELEMENT, scale, true)
+    scales[row] = scale
     for (let at = 0; at < dimensions; at++)
       values[row * dimensions + at] = Math.round((vector[at] as number) / scale)
   }
-  return bytes
+  return { values, scales }
 }
 
 function aligned(offset: number): number {

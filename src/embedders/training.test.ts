@@ -9,6 +9,7 @@ import { TrainableNetwork } from '../../scripts/train/trainable-network.ts'
 import { TrainableTable } from '../../scripts/train/trainable-table.ts'
 import { sampleListing } from '../search/searcher-contract.ts'
 import { RequestNetwork } from './request-network.ts'
+import { byteRows } from './token-table.ts'
 
 const SIZE = 16
 
@@ -43,14 +44,15 @@ describe('training', () => {
       contrast(table, pairs, 1, network)
       network.step(0.01)
     }
-    const finished = new RequestNetwork(network.rows(1), 32)
+    const { values, scales } = byteRows(network.rows(1), SIZE)
+    const finished = new RequestNetwork(values, scales, SIZE)
     const vectorOf = ([token = 0]: readonly number[]): Float32Array => {
       const vector = new Float32Array(SIZE)
       table.embed([token], vector, 0)
       return vector
     }
     const nearest = pairs.filter(({ asked }, at) => {
-      const question = finished.changed(vectorOf(asked))
+      const [question = new Float32Array(SIZE)] = finished.changed([vectorOf(asked)])
       const answers = pairs.map(({ answer }) => rowProducts(question, vectorOf(answer), SIZE)[0] ?? 0)
       return answers.indexOf(Math.max(...answers)) === at
     })

@@ -46,6 +46,12 @@ export interface RequestWire {
   flushed(): Promise<void>
 }
 
+/** The wire to a client between its requests. */
+export interface StandingRequestWire extends RequestWire {
+  /** Whether anything sent now would reach the client. */
+  readonly isOpen: boolean
+}
+
 /** Whether a client with these capabilities can be asked this. */
 export function canAnswer(capabilities: Json, method: string): boolean {
   return Object.hasOwn(capabilities, capabilityFor(method))

@@ -17,7 +17,12 @@ export interface ConnectedClient {
   readonly profile: string | undefined
   readonly era: Era
   readonly transport: 'http' | 'stdio'
-  /** When it connected, and when its last request came, in milliseconds. */
+  /**
+   * Whether it has a connection now: its own, a stream that it listens to, or a request under way. A client that sends
+   * requests over HTTP and does not listen has none in between.
+   */
+  readonly isOpen: boolean
+  /** When it connected, and when its last request came or its stream ended, in milliseconds. */
   readonly since: number
   readonly lastSeenAt: number
   /** Requests of any kind, calls of tools among them, and calls that failed. */
@@ -35,6 +40,8 @@ const MAX_TEXT = 200
 export type ClientFacts = Pick<ConnectedClient, 'era' | 'transport' | 'profile'> & {
   readonly sessionId: string
   readonly principal: Principal
+  /** Whether it can be reached between its requests. Default: false. */
+  readonly canBeReached?: () => boolean
 }
 
 /** The clients that use the gateway now. */
@@ -82,8 +89,8 @@ export class ConnectedClients {
   }
 
   #forgetIdle(): void {
-    for (const [key, { lastSeenAt }] of this.#modern)
-      if (this.#now() - lastSeenAt > MODERN_IDLE_MS) this.#modern.delete(key)
+    for (const [key, { lastSeenAt, isOpen }] of this.#modern)
+      if (!isOpen && this.#now() - lastSeenAt > MODERN_IDLE_MS) this.#modern.delete(key)
   }
 }
 
@@ -95,6 +102,7 @@ export class ClientRecord {
   readonly #since: number
   lastSeenAt: number
   #info: { readonly name: string | undefined; readonly version: string | undefined } = nameOf(undefined)
+  #open = 0
   #requests = 0
   #calls = 0
   #failedCalls = 0
@@ -112,9 +120,24 @@ export class ClientRecord {
     this.#info = nameOf(info)
   }
 
+  get isOpen(): boolean {
+    return this.#open > 0 || this.#facts.canBeReached?.() === true
+  }
+
+  /** Notes a stream or a request of the client; returns how to note its end, once. */
+  opened(): () => void {
+    this.lastSeenAt = this.#now()
+    this.#open++
+    return () => {
+      this.lastSeenAt = this.#now()
+      this.#open--
+    }
+  }
+
   /** Counts a request and its outcome. */
   count(method: string, answer: Promise<Json>): Promise<Json> {
-    this.lastSeenAt = this.#now()
+    const ended = this.opened()
+    answer.then(ended, ended)
     this.#requests++
     if (method !== 'tools/call') return answer
     this.#calls++
@@ -133,6 +156,7 @@ export class ClientRecord {
       profile,
       era,
       transport,
+      isOpen: this.isOpen,
       since: this.#since,
       lastSeenAt: this.lastSeenAt,
       requests: this.#requests,

@@ -29,7 +29,7 @@ export class FetchExchange implements Exchange {
       this.#resolve = resolve
     })
     if (request.signal.aborted) this.#gone.abort()
-    else request.signal.addEventListener('abort', () => this.#gone.abort(), { once: true })
+    else request.signal.addEventListener('abort', () => this.#leave(), { once: true })
   }
 
   get signal(): AbortSignal {
@@ -97,9 +97,13 @@ export class FetchExchange implements Exchange {
   }
 
   cut(): void {
+    this.#leave()
+    this.#resolve(new Response(null, { status: 503 }))
+  }
+
+  #leave(): void {
     this.#gone.abort()
     this.#stream?.end()
-    this.#resolve(new Response(null, { status: 503 }))
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Session, Surface } from 'toolcrib'
 import type { Attendee } from './audience.ts'
-import type { RequestWire } from './client-line.ts'
+import type { RequestWire, StandingRequestWire } from './client-line.ts'
 import type { ClientRecord } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { INVALID_PARAMS, isJson, type Json, RpcError, textParam } from './json-rpc.ts'
@@ -40,7 +40,7 @@ export class LegacyClient implements Attendee {
   constructor(
     services: GatewayServices,
     { id, identity, session }: { id: string; identity: ClientIdentity; session: Session },
-    wire: RequestWire,
+    wire: StandingRequestWire,
   ) {
     this.id = id
     this.identity = identity
@@ -54,6 +54,7 @@ export class LegacyClient implements Attendee {
       profile: view.profile,
       era: 'legacy',
       transport,
+      canBeReached: () => wire.isOpen,
     })
     this.#standing = new LegacyLine(this, wire)
     const { audience, traffic, connections } = services
@@ -115,7 +116,7 @@ export class LegacyClient implements Attendee {
    * The same client with another view, which replaces this one. Calls under way end as they began, over the connections
    * that both share.
    */
-  async replacedBy(view: ProfileView, wire: RequestWire): Promise<LegacyClient> {
+  async replacedBy(view: ProfileView, wire: StandingRequestWire): Promise<LegacyClient> {
     const { principal, activation } = this.identity
     const session = await this.#services.sessions.open(view, this.id, principal, activation)
     const watched = [...this.#watched.keys()]

@@ -1,6 +1,6 @@
 import type { Session } from 'toolcrib'
 import { ClientAsks } from './client-asks.ts'
-import type { RequestWire } from './client-line.ts'
+import type { RequestWire, StandingRequestWire } from './client-line.ts'
 import { type EventStream, type Exchange, refuseRpc } from './exchange.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import { errorResponse, isJson, type Json, METHOD_NOT_FOUND, REFUSED, RpcError } from './json-rpc.ts'
@@ -210,7 +210,7 @@ export class LegacySession {
     return underWay !== undefined
   }
 
-  #standingWire(): RequestWire {
+  #standingWire(): StandingRequestWire {
     return new StandingWire(this.#asks, () => this.#events)
   }
 }

@@ -1,5 +1,5 @@
 import type { ClientAsks } from './client-asks.ts'
-import type { AskLimits, RequestWire } from './client-line.ts'
+import type { AskLimits, RequestWire, StandingRequestWire } from './client-line.ts'
 import { eventOf } from './event-streams.ts'
 import type { EventStream } from './exchange.ts'
 import { INTERNAL_ERROR, isJson, type Json, RpcError } from './json-rpc.ts'
@@ -36,7 +36,7 @@ export class PostWire implements RequestWire {
 }
 
 /** Reaches the client between its requests, over the stream that it listens to, if there is one. */
-export class StandingWire implements RequestWire {
+export class StandingWire implements StandingRequestWire {
   readonly signal = new AbortController().signal
   readonly meta = {}
   readonly #asks: ClientAsks
@@ -45,6 +45,10 @@ export class StandingWire implements RequestWire {
   constructor(asks: ClientAsks, events: () => EventStream | undefined) {
     this.#asks = asks
     this.#events = events
+  }
+
+  get isOpen(): boolean {
+    return this.#events()?.isOpen === true
   }
 
   notify(method: string, params: Json): void {

@@ -2,7 +2,7 @@ import type { Session, Surface } from 'toolcrib'
 import type { Attendee } from './audience.ts'
 import type { ClientFacts } from './connected-clients.ts'
 import type { GatewayServices } from './gateway-services.ts'
-import type { Json } from './json-rpc.ts'
+import { isJson, type Json } from './json-rpc.ts'
 import type { ClientIdentity } from './legacy-client.ts'
 import { type ModernRequest, PendingCall } from './pending-call.ts'
 import type { ProfileView } from './profile-view.ts'
@@ -60,6 +60,12 @@ export class ModernClient implements Attendee {
   answer(method: string, params: Json, request: ModernRequest): Promise<Json> {
     const record = this.#services.clients.modern(this.#facts, request.envelope[CLIENT_INFO_KEY])
     return record.count(method, this.#answer(method, params, request))
+  }
+
+  /** Notes that a client with this `_meta` listens; returns how to note that it does no longer. */
+  listens(meta: unknown): () => void {
+    const info = isJson(meta) ? meta[CLIENT_INFO_KEY] : undefined
+    return this.#services.clients.modern(this.#facts, info).opened()
   }
 
   async close(): Promise<void> {

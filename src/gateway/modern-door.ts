@@ -139,8 +139,10 @@ export class ModernDoor {
     const stop = await watchListened(this.#services, this.#client.view, body, (uri) =>
       handler.notify.resourceUpdated(uri),
     )
+    const left = this.#client.listens(isJson(body.params) ? body.params._meta : undefined)
     return whenEnded(response, () => {
       this.#listening.delete(exchange)
+      left()
       stop()
     })
   }

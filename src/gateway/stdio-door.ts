@@ -1,5 +1,5 @@
 import { ToolcribError } from 'toolcrib'
-import type { AskLimits, RequestWire } from './client-line.ts'
+import type { AskLimits, StandingRequestWire } from './client-line.ts'
 import type { GatewayServices } from './gateway-services.ts'
 import type { Json } from './json-rpc.ts'
 import { type ClientIdentity, LegacyClient } from './legacy-client.ts'
@@ -121,8 +121,9 @@ export class StdioDoor {
 }
 
 /** Reaches a client between its requests, over its connection. */
-class ConnectionWire implements RequestWire {
+class ConnectionWire implements StandingRequestWire {
   readonly signal = new AbortController().signal
+  readonly isOpen = true
   readonly meta = {}
   readonly #server: RawServer
 

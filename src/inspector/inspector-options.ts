@@ -72,6 +72,8 @@ export interface ConnectedClient {
   readonly profile: string | undefined
   readonly era: string
   readonly transport: string
+  /** Whether it has a connection now. A client without one counts as connected for a minute after its last request. */
+  readonly isOpen?: boolean | undefined
   readonly since: number
   readonly lastSeenAt: number
   readonly requests: number

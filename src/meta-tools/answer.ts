@@ -78,13 +78,23 @@ type ScoredMatch = Pick<SearchMatch, 'name' | 'score' | 'fit'>
 const FAR_WEAKER = 0.1
 
 /**
+ * From searchers whose scores are probabilities: where the best match is more likely right than not, one below this share
+ * of its probability is right in less than one answer of a hundred.
+ */
+const FAR_LESS_LIKELY = 1 / 40
+const LIKELY_FROM = 0.5
+
+/**
  * The names of the matches worth activating: not those that are far weaker than the best. A tool that passes `+word` and
  * matches nothing else (score 0) is always far weaker than one that matches, but never than another such tool.
  */
 export function worthActivating(matches: readonly ScoredMatch[]): readonly string[] {
-  const best = Math.max(...matches.map(fitOf))
-  const isFarWeaker = (match: ScoredMatch) => fitOf(match) < FAR_WEAKER * best
-  return matches.filter((match) => !isFarWeaker(match)).map(({ name }) => name)
+  const bestFit = Math.max(...matches.map(fitOf))
+  const best = Math.max(...matches.map(({ score }) => score))
+  const isFarWeaker = (match: ScoredMatch) => fitOf(match) < FAR_WEAKER * bestFit
+  const isFarLessLikely = ({ score, fit }: ScoredMatch) =>
+    fit !== undefined && best >= LIKELY_FROM && score < FAR_LESS_LIKELY * best
+  return matches.filter((match) => !isFarWeaker(match) && !isFarLessLikely(match)).map(({ name }) => name)
 }
 
 function fitOf({ fit, score }: ScoredMatch): number {
@@ -152,7 +162,8 @@ export interface DefinitionLimit {
 
 /**
  * As many matches as fit, best first. The first is always there, shortened if it must be: its full schema comes
- * with the next surface or, under dispatch, with the error of a call.
+ * with the next surface or, under dispatch, with the error of a call. Those that are not worth activating have a short
+ * description and the names of their parameters.
  */
 export function fitMatches(
   matches: readonly SearchMatch[],
@@ -160,13 +171,16 @@ export function fitMatches(
   { maxTokens, isDispatch }: DefinitionLimit,
 ): readonly ShownMatch[] {
   let left = maxTokens - RESERVED_TOKENS
+  const worthIt = new Set(worthActivating(matches))
   const fitting: ShownMatch[] = []
   for (const { name, score } of matches) {
     const definition = session.describe(name)
     if (!definition) continue
-    const { description, parameters } = definition
+    const shown = worthIt.has(name) ? definition : mention(definition, isDispatch)
+    const { description, parameters } = shown
     const match = { name, description, score: Math.round(score * 1000) / 1000, parameters }
-    const tokens = session.tokensOf(definition.name) + SCORE_TOKENS
+    const size = shown === definition ? session.tokensOf(definition.name) : tokensOf(shown)
+    const tokens = size + SCORE_TOKENS
     if (tokens <= left) {
       fitting.push(match)
       left -= tokens
@@ -179,6 +193,23 @@ export function fitMatches(
     break
   }
   return fitting
+}
+
+/** What a match that is not activated takes at most, so that the model can ask for it. */
+const MENTION_TOKENS = 40
+const MENTIONED_PARAMETERS = 8
+
+function mention(definition: ToolDefinition, isDispatch: boolean): ToolDefinition {
+  const { name, description, parameters } = definition
+  const short: ToolDefinition = {
+    name,
+    description: cutWords(description, MENTION_TOKENS),
+    parameters: outline(parameters, {
+      most: MENTIONED_PARAMETERS,
+      comment: isDispatch ? SCHEMA_WITH_ERROR : SCHEMA_BY_NAME,
+    }),
+  }
+  return tokensOf(short) < tokensOf(definition) ? short : definition
 }
 
 /** A definition within a budget: first without the words inside its schema, then only the names of its parameters. */
@@ -199,6 +230,7 @@ export function shorten(
 }
 
 const SCHEMA_WITH_TOOLS = 'shortened; the full schema comes with the next list of tools'
+const SCHEMA_BY_NAME = 'shortened; load it by its name to see the whole schema'
 const SCHEMA_WITH_ERROR = 'shortened; call it: if an argument is wrong, the error carries the schema'
 
 function withoutProse(schema: JsonSchema): JsonSchema {

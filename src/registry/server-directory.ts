@@ -19,6 +19,25 @@ export interface ServerDirectory {
   settled(options: { readonly servers?: readonly string[]; readonly timeoutMs: number }): Promise<void>
 }
 
+/** A server that could not be started or reached, and why. */
+export type FailedServer = Extract<ServerStatus, { readonly state: 'failed' }>
+
+/**
+ * Returns the failed servers that may be why there is no tool of a name: the one that the name begins with; where no server
+ * has any tools, all of them.
+ */
+export function failedServersOf(
+  name: string,
+  statuses: readonly ServerStatus[],
+  hasTools: boolean,
+): readonly FailedServer[] {
+  const failed = statuses.filter((status) => status.state === 'failed')
+  const isOf = (server: string) =>
+    [`mcp__${server}__`, `${server}__`, `${server}.`].some((prefix) => name.startsWith(prefix))
+  const owners = failed.filter(({ server }) => isOf(server))
+  return owners.length > 0 || hasTools ? owners : failed
+}
+
 /** The servers of a directory that a policy permits. The others stay invisible, even their names. */
 export class PermittedServers implements ServerDirectory {
   readonly #directory: ServerDirectory

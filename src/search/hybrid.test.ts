@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { staticEmbedder } from '../embedders/static-embedder.ts'
+import type { Listing } from '../tool.ts'
 import { eachPartFirst, type Fitting } from './hybrid/fitting.ts'
 import { hybrid } from './hybrid.ts'
 import { parseQuery } from './query/query.ts'
@@ -48,6 +49,35 @@ describe('hybrid', () => {
   it('does not report a word as unmatched if its meaning was found', async () => {
     expect((await rank(open(), 'weather')).unmatchedTerms).toEqual([])
     expect((await rank(open(), 'weather zzyzx')).unmatchedTerms).toEqual(['zzyzx'])
+  })
+
+  it('ranks again among fewer listings as if there were no others', async () => {
+    const index = open()
+    const noMail = (listing: Listing) => listing.ownName !== 'send_email'
+    for (const query of [
+      'send a picture',
+      'resize the image for Ann, then email the picture to my whole team',
+    ]) {
+      const again = index.rankAgain?.(await rank(index, query), { limit: 4, accepts: noMail })
+      const anew = await index.rank(parseQuery(query), { limit: 4, accepts: noMail })
+      expect(again?.matches).toEqual(anew.matches)
+      expect(again?.confidence).toBe(anew.confidence)
+    }
+  })
+
+  it('does not rank again where hardly any candidate is left', async () => {
+    const index = open()
+    const ranking = await rank(index, 'send a picture')
+    const accepts = ({ ownName }: Listing) => ownName === 'send_email'
+    expect(index.rankAgain?.(ranking, { limit: 4, accepts })).toBeUndefined()
+  })
+
+  it('does not rank again after an update', async () => {
+    const index = open()
+    const ranking = await rank(index, 'send a picture')
+    expect(index.rankAgain?.(ranking, { limit: 4, accepts: acceptEvery })).toBeDefined()
+    index.update('more', [sampleListing('mcp__more__send_picture', 'Sends a picture', 'more')])
+    expect(index.rankAgain?.(ranking, { limit: 4, accepts: acceptEvery })).toBeUndefined()
   })
 
   it('finds the tool of each part of a request', async () => {

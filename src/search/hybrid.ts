@@ -1,52 +1,23 @@
 import { anyObject, checkOptions, type OptionRules, objectWith, required } from '../check-options.ts'
 import type { Listing } from '../tool.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
-import type { Candidate, RequestVectors } from './hybrid/features.ts'
-import { byFit, eachPartFirst, type Fitting, liftedBy, rounded, toRanked } from './hybrid/fitting.ts'
+import type { Candidate, Found, RequestVectors } from './hybrid/features.ts'
+import { type Fitting, liftedBy, toRanked } from './hybrid/fitting.ts'
+import { type Asked, Judge } from './hybrid/judge.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
-import { calibratedScores, fitOf } from './hybrid/ranker.ts'
+import { calibratedScores } from './hybrid/ranker.ts'
 import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
-import { wordsOf } from './lexical/text-words.ts'
 import type { WordScan } from './lexical/word-scan.ts'
 import { LexicalIndex } from './lexical.ts'
-import { asksForDeprecated, isDeprecated } from './query/deprecated.ts'
+import { asksForDeprecated } from './query/deprecated.ts'
 import type { Query } from './query/query.ts'
 import { type Request, readRequest } from './query/request.ts'
-import { isWordList } from './query/word-list.ts'
 import type { Sections } from './saved-index.ts'
 import type { Lift, Ranking, RankOptions, SearchIndex, SearchMemory } from './searcher.ts'
 import { CheckedEmbedder, type Embedder } from './vectors/embedder.ts'
 import { DEADLINE_RULES, type DeadlineOptions, EmbedderDeadline } from './vectors/embedder-deadline.ts'
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
-
-/**
- * A listing that shares no word with the query must reach this share of the nearest listing's similarity, and the
- * nearest one must be related to the query.
- */
-const NEAR_THE_NEAREST = 0.45
-
-/**
- * If no listing contains any word of the request, how related the nearest one must be: less if the embedder knows one of
- * the words, since a poor match with a low score is better than none, and more if the request may be gibberish.
- */
-const WORDLESS = 0.75
-const GIBBERISH = 1.6
-
-/** In a large catalogue many tools are somewhat near to gibberish, and none stands out: its score stays below this. */
-const GIBBERISH_BELOW = 0.08
-
-/** Shorter words are in every vocabulary, also those of gibberish. */
-const MIN_LETTERS = 3
-
-/** Factor for a listing that is a mere list of words. */
-const WORD_LIST_WEIGHT = 0.7
-
-/** Factor for a listing that says of itself that it is deprecated: below others that do the same, above the unrelated. */
-const DEPRECATED_WEIGHT = 0.75
-
-/** A term describes a tool if they are this many times as similar as texts that are merely related. */
-const MEANT_FROM = 1.8
 
 /** Maximum terms to look up by meaning when the catalogue contains no such word. */
 const MAX_TERMS_BY_MEANING = 8
@@ -84,10 +55,11 @@ export class HybridIndex implements SearchIndex {
   readonly #options: Omit<HybridOptions, 'embedder'>
   readonly #lexical: LexicalIndex
   readonly #finder: CandidateFinder
-  readonly #wordLists = new WeakSet<Listing>()
-  readonly #deprecated = new WeakSet<Listing>()
+  readonly #judge: Judge
   readonly #named = new NamedListings()
   readonly #deadline: EmbedderDeadline
+  /** What was found for a ranking, until the next update. */
+  #ranked = new WeakMap<Ranking, { readonly found: Found; readonly asked: LiftedRequest }>()
   #saved: SavedHybrid | undefined
 
   constructor(
@@ -101,9 +73,11 @@ export class HybridIndex implements SearchIndex {
     this.#deadline = new EmbedderDeadline(embedder.name, options)
     this.#lexical = new LexicalIndex(vectors.numbers)
     this.#finder = new CandidateFinder(this.#lexical, vectors)
+    this.#judge = new Judge(embedder, vectors)
   }
 
   update(source: string, listings: readonly Listing[]): void {
+    this.#ranked = new WeakMap()
     const marks = this.#saved?.update(source, listings)
     if (this.#saved === undefined) {
       const change = this.#vectors.numbers.update(source, listings)
@@ -111,22 +85,13 @@ export class HybridIndex implements SearchIndex {
       this.#vectors.change(change)
     }
     this.#named.update(source, listings)
-    for (const [at, listing] of listings.entries()) {
-      const mark = marks?.[at] ?? markOf(listing)
-      if (mark & MARKS.wordList) this.#wordLists.add(listing)
-      if (mark & MARKS.deprecated) this.#deprecated.add(listing)
-    }
+    for (const [at, listing] of listings.entries()) this.#judge.note(listing, marks?.[at])
   }
 
   /** The whole index in bytes; undefined while vectors are missing, and before the first search of a restored index. */
   pack(): Uint8Array | undefined {
     if (this.#saved !== undefined) return undefined
-    return packHybrid(
-      this.#indexes,
-      (listing) =>
-        (this.#wordLists.has(listing) ? MARKS.wordList : 0) |
-        (this.#deprecated.has(listing) ? MARKS.deprecated : 0),
-    )
+    return packHybrid(this.#indexes, (listing) => this.#judge.markOf(listing))
   }
 
   /** Starts from the sections of `pack`, before the first update. */
@@ -158,24 +123,38 @@ export class HybridIndex implements SearchIndex {
 
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
-    const { candidates, scan } = this.#finder.find(request, vectors, options)
-    const judged = this.#judge(candidates, terms, unmatchedTerms, asksForDeprecated(query.words))
+    const asked = { unmatchedTerms, terms, lifts, allowsDeprecated: asksForDeprecated(query.words) }
+    const found = this.#finder.find(request, vectors, options)
+    const ranking = this.#rankFound(found, asked, options)
+    this.#ranked.set(ranking, { found, asked })
+    return ranking
+  }
+
+  #rankFound(found: Found, asked: LiftedRequest, options: RankOptions): Ranking {
+    const { lifts } = asked
+    const candidates = this.#finder.describe(found)
+    const judged = this.#judge.fitting(candidates, asked)
     const lifted = lifts.length === 0 ? judged : this.#lifted(judged, lifts, options)
     const chances = calibratedScores(lifted)
-    const isPoor = lifts.length === 0 && (chances[0] ?? 0) < GIBBERISH_BELOW
-    const isGibberish = isPoor && this.#isGibberish(candidates, unmatchedTerms)
+    const isGibberish = lifts.length === 0 && this.#judge.isGibberish(candidates, asked, chances[0] ?? 0)
     const [fitting, scores] = isGibberish ? [[], []] : [lifted, chances]
     const shown = fitting.slice(0, options.limit)
     const listed = shown.map(({ candidate }) => candidate)
-    const reasons = scan.reasonsOf(listed)
+    const reasons = found.scan.reasonsOf(listed)
     return {
-      total: Math.max(options.countsAll === false ? 0 : scan.countAll(), fitting.length),
+      total: Math.max(options.countsAll === false ? 0 : found.scan.countAll(), fitting.length),
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
-      unmatchedTerms: unmatchedTerms.filter((_, at) => !this.#isMeant(terms[at], listed)),
+      unmatchedTerms: this.#judge.notMeant(asked, listed),
       confidence: scores[0] ?? 0,
       similarity: listed[0]?.similarity ?? 0,
-      vector: vectors.plain,
+      vector: found.vectors.plain,
     }
+  }
+
+  rankAgain(ranking: Ranking, options: Pick<RankOptions, 'limit' | 'accepts'>): Ranking | undefined {
+    const ranked = this.#ranked.get(ranking)
+    const left = ranked && this.#finder.among(ranked.found, options.accepts)
+    return left && this.#rankFound(left, ranked.asked, { ...options, countsAll: false })
   }
 
   /** The candidates of a query with their features, for training; undefined if the embedder fails. */
@@ -185,7 +164,7 @@ export class HybridIndex implements SearchIndex {
     const embedded = await this.#embed(request, [])
     return 'failure' in embedded
       ? undefined
-      : this.#finder.find(request, embedded.vectors, options).candidates
+      : this.#finder.describe(this.#finder.find(request, embedded.vectors, options))
   }
 
   #read(query: Query): Request {
@@ -218,68 +197,17 @@ export class HybridIndex implements SearchIndex {
     }
   }
 
-  /** The candidates worth considering, best first. */
-  #judge(
-    candidates: readonly Candidate[],
-    terms: readonly Float32Array[],
-    unmatchedTerms: readonly string[],
-    allowsDeprecated: boolean,
-  ): Fitting[] {
-    let nearest = 0
-    for (const { similarity } of candidates) nearest = Math.max(nearest, similarity)
-    const isMentioned =
-      candidates.some(({ hasWords }) => hasWords) || terms.some((vector) => this.#isMeant(vector, candidates))
-    const relatedFrom =
-      (isMentioned ? 1 : this.#hasAnyMeaning(unmatchedTerms) ? WORDLESS : GIBBERISH) *
-      this.#embedder.relatedFrom
-    const from = nearest < relatedFrom ? Number.POSITIVE_INFINITY : NEAR_THE_NEAREST * nearest
-    const fitting: Fitting[] = []
-    for (const candidate of candidates) {
-      const { features, similarity, hasWords, listing } = candidate
-      if (!hasWords && similarity < from) continue
-      const isOutdated = !allowsDeprecated && this.#deprecated.has(listing)
-      const weight =
-        (this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1) * (isOutdated ? DEPRECATED_WEIGHT : 1)
-      fitting.push({ candidate, fit: rounded(weight * fitOf(features)), isOutdated })
-    }
-    return eachPartFirst(fitting.sort(byFit))
-  }
-
-  /** Whether a request consists of words that no tool contains and the embedder does not know. */
-  #isGibberish(candidates: readonly Candidate[], unmatchedTerms: readonly string[]): boolean {
-    const hasWords = candidates.some((candidate) => candidate.hasWords)
-    return !hasWords && this.#embedder.tellsWords && !this.#hasAnyMeaning(unmatchedTerms)
-  }
-
-  /** Gibberish is always somewhat close to something, while a word with a meaning is close for a reason. */
-  #hasAnyMeaning(terms: readonly string[]): boolean {
-    return terms.slice(0, MAX_TERMS_BY_MEANING).some((term) => this.#hasMeaning(term))
-  }
-
-  #hasMeaning(term: string): boolean {
-    return wordsOf(term).some((word) => word.length >= MIN_LETTERS && this.#embedder.knows(word))
-  }
-
   #lifted(fitting: readonly Fitting[], lifts: readonly Lift[], { accepts }: RankOptions): readonly Fitting[] {
     return liftedBy(lifts, fitting, (name) => {
       const listing = this.#named.find(name)
       return listing !== undefined && accepts(listing) ? this.#finder.remembered(listing) : undefined
     })
   }
-
-  /** Whether a term that no listing contains describes one of the matches. */
-  #isMeant(vector: Float32Array | undefined, candidates: readonly Candidate[]): boolean {
-    if (vector === undefined) return false
-    const from = MEANT_FROM * this.#embedder.relatedFrom
-    return candidates.some(({ listing }) => this.#vectors.similarity(vector, listing) >= from)
-  }
 }
 
-/** What is noted about a listing when it is indexed, as bits. */
-const MARKS = { wordList: 1, deprecated: 2 }
-
-function markOf(listing: Listing): number {
-  return (isWordList(listing) ? MARKS.wordList : 0) | (isDeprecated(listing) ? MARKS.deprecated : 0)
+/** What a request says, and what memory knows about it. */
+interface LiftedRequest extends Asked {
+  readonly lifts: readonly Lift[]
 }
 
 interface Embedded {

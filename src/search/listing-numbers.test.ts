@@ -47,4 +47,18 @@ describe('the numbers of listings', () => {
     numbers.update('one', [c, a, c])
     expect([...numbers.sources]).toEqual([['one', [c, a]]])
   })
+
+  it('are claimed by a source as a whole or not at all', () => {
+    const [a, b, c] = LISTINGS as [Listing, Listing, Listing]
+    const numbers = new ListingNumbers()
+    numbers.reserve(5)
+    expect(numbers.claim('one', [a, b], 0)).toBe(true)
+    expect(numbers.claim('two', [c, a], 2)).toBe(false)
+    expect(numbers.claim('two', [c, c], 2)).toBe(false)
+    expect(numbers.numberOf(c)).toBeUndefined()
+    expect(numbers.listings).toEqual([a, b, undefined, undefined, undefined])
+    expect([...numbers.sources.keys()]).toEqual(['one'])
+    numbers.free([2, 3, 4])
+    expect(numbers.update('two', [c, a]).added).toEqual([{ number: 4, listing: c }])
+  })
 })

@@ -64,13 +64,21 @@ export class ListingNumbers {
     this.#listings.length = count
   }
 
-  /** Gives the listings of a source the reserved numbers from `first` on. */
-  claim(source: string, listings: readonly Listing[], first: number): void {
+  /** Gives the listings of a source the reserved numbers from `first` on; returns false if one has a number already. */
+  claim(source: string, listings: readonly Listing[], first: number): boolean {
     for (const [at, listing] of listings.entries()) {
+      if (this.#numbers.has(listing)) {
+        for (const [place, claimed] of listings.slice(0, at).entries()) {
+          this.#listings[first + place] = undefined
+          this.#numbers.delete(claimed)
+        }
+        return false
+      }
       this.#listings[first + at] = listing
       this.#numbers.set(listing, first + at)
     }
     this.#sources.set(source, listings)
+    return true
   }
 
   /** Gives up reserved numbers that nobody claimed. */

@@ -122,7 +122,9 @@ export class RankedSearch {
     // Called for every listing with a word of the query, so it makes no source keys.
     const accepts = (listing: Listing) =>
       (listing.source.kind !== 'mcp' || !servers.has(listing.source.server)) && this.#options.accepts(listing)
-    const { matches, confidence = 0 } = await this.#rank(SHARED_MATCHES, accepts, false)
+    const { matches, confidence = 0 } =
+      this.#options.index.rankAgain?.(ranking, { limit: SHARED_MATCHES, accepts }) ??
+      (await this.#rank(SHARED_MATCHES, accepts, false))
     return {
       matches: this.#pick(matches, SHARED_MATCHES).kept,
       isSure: confidence >= SURE_FROM,
@@ -131,25 +133,25 @@ export class RankedSearch {
 
   /** The first `count` candidates that are ready and not clones, and how many others were skipped. */
   #pick(candidates: readonly Ranked[], count: number): { kept: Ranked[]; dropped: number } {
-    const { exact, isReady } = this.#options
+    const { exact, isReady, clones } = this.#options
+    const ages = candidates.map(({ listing }) => clones.ageOf(listing))
     const kept: Ranked[] = []
     let dropped = 0
     for (let at = 0; at < candidates.length && kept.length < count; at++) {
       const candidate = candidates[at] as Ranked
-      const isFolded = !exact.has(candidate.listing) && this.#hasSenior(candidates, at)
+      const isFolded = !exact.has(candidate.listing) && this.#hasSenior(ages, at)
       if (isFolded || !isReady(candidate.listing)) dropped++
       else kept.push(candidate)
     }
     return { kept, dropped }
   }
 
-  #hasSenior(candidates: readonly Ranked[], at: number): boolean {
+  #hasSenior(ages: readonly Aged[], at: number): boolean {
     const { clones, query, isReady } = this.#options
-    const { listing } = candidates[at] as Ranked
-    const end = Math.min(candidates.length, at + CLONE_DISTANCE)
+    const end = Math.min(ages.length, at + CLONE_DISTANCE)
     for (let near = Math.max(0, at - CLONE_DISTANCE); near < end; near++) {
-      const other = (candidates[near] as Ranked).listing
-      if (clones.isFolded(listing, other, query) && isReady(other)) return true
+      const other = ages[near] as Aged
+      if (clones.isFolded(ages[at] as Aged, other, query) && isReady(other.listing)) return true
     }
     return false
   }
@@ -205,6 +207,12 @@ function crowdingServer({ source }: Listing, crowding: ReadonlySet<string>): str
   return source.kind === 'mcp' && crowding.has(sourceKey(source)) ? source.server : undefined
 }
 
+/** A listing, and when its source came. */
+interface Aged {
+  readonly listing: Listing
+  readonly since: number
+}
+
 /**
  * Decides which of two clones is shown: the one from the more trusted source, then the one whose source came first.
  * Copying another source's tool gains no second position.
@@ -218,16 +226,20 @@ export class CloneFolding {
     this.#sources = sources
   }
 
-  /** Whether `other` replaces `listing`. False if the query names the source of `listing`. */
-  isFolded(listing: Listing, other: Listing, query: Query): boolean {
-    if (listing === other) return false
+  /** A listing as `isFolded` takes it: each is compared with many others. */
+  ageOf(listing: Listing): Aged {
+    return { listing, since: this.#sources.since(listing.source) }
+  }
+
+  /** Whether the listing of `other` replaces that of `one`. False if the query names the source of `one`. */
+  isFolded(one: Aged, other: Aged, query: Query): boolean {
     const isSenior =
-      other.trust === listing.trust
-        ? this.#sources.isSenior(other.source, listing.source)
-        : other.trust > listing.trust
+      other.listing.trust === one.listing.trust
+        ? other.since < one.since
+        : other.listing.trust > one.listing.trust
     if (!isSenior) return false
     this.#duplicates ??= new NearDuplicates()
-    return this.#duplicates.repeats(listing, other) && !isNamed(listing, other, query)
+    return this.#duplicates.repeats(one.listing, other.listing) && !isNamed(one.listing, other.listing, query)
   }
 }
 
@@ -281,10 +293,11 @@ export class SourceLedger {
 
   /** Whether a source was seen before another. */
   isSenior(source: ToolSource, other: ToolSource): boolean {
-    return this.#since(source) < this.#since(other)
+    return this.since(source) < this.since(other)
   }
 
-  #since(source: ToolSource): number {
+  /** When a source was first seen: later ones have higher numbers. */
+  since(source: ToolSource): number {
     return this.#find(source)?.since ?? Number.POSITIVE_INFINITY
   }
 

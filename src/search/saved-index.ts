@@ -1,6 +1,6 @@
 import { HASH_SEED, hashed } from '../json.ts'
 import type { Listing } from '../tool.ts'
-import { fieldTexts, listingTerms } from './lexical/listing-terms.ts'
+import { listingTerms, ParameterWalk } from './lexical/listing-terms.ts'
 import { stem } from './lexical/text-words.ts'
 import { listingText } from './vectors/listing-text.ts'
 
@@ -115,7 +115,7 @@ const PROBE: Listing = {
 }
 
 /** Changes with what a saved index consists of. */
-const SECTIONS_VERSION = '2'
+const SECTIONS_VERSION = '3'
 
 /** What an index is made by: one that was saved under another recipe is of no use. */
 export function indexRecipe(embedder: string, dimensions: number): string {
@@ -131,9 +131,21 @@ export function indexRecipe(embedder: string, dimensions: number): string {
 /** Equal for listings whose index entries are equal, in order. */
 export function digestOfListings(listings: readonly Listing[]): string {
   const digest = new Digest()
-  for (const listing of listings) for (const text of fieldTexts(listing)) digest.add(text)
+  const onName = (name: string) => digest.add(name, PARAMETER_NAME)
+  const onText = (text: string) => digest.add(text)
+  for (const { ownName, title = '', searchHint = '', description, inputSchema, source } of listings) {
+    digest.add(ownName)
+    digest.add(title)
+    digest.add(searchHint)
+    digest.add(description)
+    new ParameterWalk(onName, onText).visit(inputSchema, 0)
+    digest.add(source.kind === 'mcp' ? source.server : source.kind === 'plugin' ? source.plugin : '')
+  }
   return digest.toString()
 }
+
+/** Tells a parameter's name from a text about it. */
+const PARAMETER_NAME = 1
 
 function digestOf(texts: readonly string[]): string {
   const digest = new Digest()
@@ -146,7 +158,8 @@ class Digest {
   #first = HASH_SEED
   #second = 0x9747b28c
 
-  add(text: string): void {
+  /** Adds a text, and of which kind it is. */
+  add(text: string, kind = 0): void {
     let first = this.#first
     let second = this.#second
     // Two letters at a time; past the end there is NaN, which counts as 0.
@@ -156,8 +169,8 @@ class Digest {
       second = Math.imul(second ^ letters, 0x5bd1e995) ^ (second >>> 15)
     }
     // The end of a text counts, so that a word cannot move from one field to the next.
-    this.#first = hashed(first, 0x10000)
-    this.#second = hashed(second, 0x10001)
+    this.#first = hashed(first, 0x10000 + kind)
+    this.#second = hashed(second, 0x20000 + kind)
   }
 
   toString(): string {

@@ -26,6 +26,11 @@ export interface SearchIndex {
    * `accepts`.
    */
   rank(query: Query, options: RankOptions): Ranking | Promise<Ranking>
+  /**
+   * Ranks the query of one of its rankings again, among those of its listings that `accepts` accepts too, and leaves `total` open.
+   * For indexes in which it is cheaper than another `rank`; undefined if too little was found to tell.
+   */
+  rankAgain?(ranking: Ranking, options: Pick<RankOptions, 'limit' | 'accepts'>): Ranking | undefined
 }
 
 /** What a search asks of an index beside its query. */

@@ -57,11 +57,12 @@ class SemanticIndex implements SearchIndex {
   #rank(query: Query, vector: Float32Array | undefined, { limit, accepts }: RankOptions): Ranking {
     if (vector === undefined) return { total: 0, matches: [], unmatchedTerms: query.words }
     const count = Math.max(MIN_CANDIDATES, 2 * limit)
-    const [near = []] = this.#vectors.nearest(
-      [{ vector, count }],
-      accepts === acceptEvery ? undefined : accepts,
-    )
-    const related = near.filter(({ similarity }) => similarity >= this.#embedder.relatedFrom)
+    const [near] = this.#vectors.nearest([{ vector, count }], accepts === acceptEvery ? undefined : accepts)
+    const related = (near?.numbers ?? []).flatMap((number, at) => {
+      const listing = this.#vectors.numbers.listings[number]
+      const similarity = near?.similarities[at] ?? 0
+      return listing === undefined || similarity < this.#embedder.relatedFrom ? [] : [{ listing, similarity }]
+    })
     const scored = related.map(({ listing, similarity }) => ({ listing, score: rounded(similarity) }))
     const matches = topMatches(scored, limit).map(
       ({ listing, score }): Ranked => ({ listing, score, reasons: [meaningReason(score)] }),

@@ -20,3 +20,9 @@ export function compareNames(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
 }
+
+/** The rows of some values, from the highest value to the lowest; of equal ones the earlier row first. */
+export function bestRows(values: Float64Array): number[] {
+  const rows = Array.from(values, (_, row) => row)
+  return rows.sort((a, b) => (values[b] as number) - (values[a] as number))
+}

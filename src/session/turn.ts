@@ -10,7 +10,13 @@ import type {
 import { promptNote, type SearchLimit, sessionMetaTools } from '../meta-tools/session-meta-tools.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
-import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
+import {
+  type FailedServer,
+  failedServersOf,
+  PermittedServers,
+  type ServerDirectory,
+  type ServerStatus,
+} from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import type { SearchOptions } from '../search/search-result.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
@@ -174,6 +180,14 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     const { viewpoint, checkout } = this.#options
     const wasHere = viewpoint.first?.hasSent(name) === true || checkout.has(name)
     return wasHere && viewpoint.current().snapshot.get(name) === undefined
+  }
+
+  failedServers(name: string): readonly FailedServer[] {
+    const { viewpoint, services } = this.#options
+    const { servers } = services.finder
+    if (servers === undefined) return []
+    const permitted = new PermittedServers(servers, viewpoint.policy).statuses()
+    return failedServersOf(name, permitted, viewpoint.current().serverNames().length > 0)
   }
 
   suggest(name: string): readonly string[] {

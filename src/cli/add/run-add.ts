@@ -1,8 +1,9 @@
 import { ToolcribError } from 'toolcrib'
-import { type ImportedServer, ServersFile } from 'toolcrib/clients'
+import { ServersFile } from 'toolcrib/clients'
 import { readConfig } from 'toolcrib/mcp'
 import { unapprovedServers } from '../ask-servers.ts'
 import { type EditFlags, editableFiles, finishEdit } from '../edit-servers.ts'
+import { requireHttpUrl } from '../require-http-url.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, shellWord } from '../text.ts'
 import { UsageError } from '../usage-error.ts'
@@ -25,6 +26,13 @@ export async function runAdd(
   const { url, env = [], header = [] } = flags
   if ((command === undefined) === (url === undefined))
     throw new UsageError('give the command that starts the server, after --, or its --url')
+  // A variable may hold the address, or a part of it.
+  if (url !== undefined && !url.includes('${')) requireHttpUrl('--url', url)
+  if (url !== undefined && env.length > 0)
+    throw new UsageError('--env is for a command; a --url takes --header')
+  if (url === undefined && header.length > 0)
+    throw new UsageError('--header is for a --url; a command takes --env')
+  requireName(name)
   const [path] = await editableFiles(terminal, flags)
   if (path === undefined)
     throw new ToolcribError('config-invalid', 'there is no config folder; pass --config <file>')
@@ -36,7 +44,8 @@ export async function runAdd(
     ...(env.length > 0 ? { env: toTable(env, '--env') } : {}),
     ...(header.length > 0 ? { headers: toTable(header, '--header') } : {}),
   }
-  requireValid(name, server)
+  // Throws for a server that no command could use; a variable without a value can be set later.
+  readConfig({ server: { [name]: server } }, { env: {} })
   file.add([[name, server]])
   const exitCode = await finishEdit(terminal, [file], flags, {
     outcome: `added ${name}`,
@@ -48,14 +57,11 @@ export async function runAdd(
   return exitCode
 }
 
-/** Throws `config-invalid` for a server that no command could use; a variable without a value can be set later. */
-function requireValid(name: string, server: ImportedServer): void {
-  if (!/^[\p{L}\p{N}][\p{L}\p{N}_.-]*$/u.test(name))
-    throw new ToolcribError(
-      'config-invalid',
-      `the name "${plain(name)}" cannot be used: begin with a letter or digit, then use letters, digits, "_", "-" and "."`,
-    )
-  readConfig({ server: { [name]: server } }, { env: {} })
+function requireName(name: string): void {
+  if (/^[\p{L}\p{N}][\p{L}\p{N}_.-]*$/u.test(name)) return
+  throw new UsageError(
+    `the name "${plain(name)}" cannot be used: begin with a letter or digit, then use letters, digits, "_", "-" and "."`,
+  )
 }
 
 /** Whether a lockfile keeps the server from starting. */

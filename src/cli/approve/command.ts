@@ -34,4 +34,5 @@ Examples:
   toolcrib approve files.read_file                    one tool
   toolcrib approve 'mcp__github__list_*'              tools by glob
   toolcrib approve --all --yes                        in a script
+The names and the digest are examples; "toolcrib diff" prints yours.
 Exit codes: 0 done, 1 a name matches nothing or a server could not be asked, 2 wrong usage, no lockfile or a damaged one.`

@@ -1,5 +1,4 @@
 import pc from 'picocolors'
-import { ToolcribError } from 'toolcrib'
 import {
   approveChanges,
   changeDigest,
@@ -34,10 +33,12 @@ export async function runApprove(
 ): Promise<number> {
   if (names.length === 0 && !flags.all)
     throw new UsageError('name what to approve, or pass --all; see "toolcrib diff"')
+  if (names.length > 0 && flags.all)
+    throw new UsageError('--all approves every change; name changes or pass --all, not both')
   const found = await requireLockfile(terminal, flags)
   const mustConfirm = mustAsk(names, flags)
   if (mustConfirm && (flags.json || !terminal.isInteractive))
-    throw new ToolcribError('config-invalid', `nothing was approved: ${whyAsked(names)}`)
+    throw new UsageError(`nothing was approved: ${whyAsked(names)}`)
   const { lockfile, lockPath } = found
   const isMeant = flags.all ? () => true : changeMatcher(names)
   const unapproved = unapprovedServers(found)

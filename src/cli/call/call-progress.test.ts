@@ -38,6 +38,8 @@ describe('the progress of a call', () => {
     at.tick()
     expect(last()).toMatch(/^\S files\.read {2}0 s$/)
     at.now = 2_900
+    at.tick()
+    expect(last()).toMatch(/^\S files\.read {2}2 s {2}Ctrl-C cancels it$/)
     note(noteOf(2, { total: 5, message: 'page\u001B[2J two' }))
     at.tick()
     expect(last()).toMatch(/^\S files\.read {2}2 s {2}2 of 5 {2}page\\u\{1b\}\[2J two$/)

@@ -4,6 +4,8 @@ import { plain } from '../text.ts'
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const
 const FRAME_MS = 100
+/** Somebody who waits longer than this may want to stop it. */
+const LONG_S = 2
 
 export interface CallProgressOptions {
   readonly stream: ProgressStream
@@ -33,7 +35,8 @@ export function callProgress(
       let frame = 0
       const stop = every(FRAME_MS, () => {
         const seconds = Math.floor((now() - startedAt) / 1000)
-        const parts = [`${FRAMES[frame++ % FRAMES.length]} ${plain(name)}`, `${seconds} s`, said]
+        const step = seconds < LONG_S || said !== '' ? '' : 'Ctrl-C cancels it'
+        const parts = [`${FRAMES[frame++ % FRAMES.length]} ${plain(name)}`, `${seconds} s`, said, step]
         line.show(parts.filter(Boolean).join('  '))
       })
       try {

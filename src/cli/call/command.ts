@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { REGISTRY_HELP, withRegistryFlags, withServerFlags } from '../flags.ts'
+import { NAMES_HELP, REGISTRY_HELP, withRegistryFlags, withServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import type { CallFlags } from './run-call.ts'
 
@@ -21,11 +21,13 @@ export function callCommand(terminal: Terminal): Command {
 
 const HELP = `
 Examples:
-  toolcrib call files.read_text_file '{"path": "README.md"}'
-  toolcrib call files.read_text_file path=README.md head=10
+  toolcrib call files.list_allowed_directories
+  toolcrib call files.read_text_file path=index.md head=10
+  toolcrib call files.read_text_file '{"path": "index.md"}'
   echo '{"message": "hi"}' | toolcrib call echo -
+  toolcrib call everything.get-tiny-image --out image.png
   toolcrib call github.create_issue title=Bug --dry-run
-  toolcrib call browser.screenshot --out page.png
+${NAMES_HELP} github stands for one of yours.
 
 A value is text where the tool's schema expects text, and JSON elsewhere.
 The name is looked up among cached tools, so that only the server that has it is started. Servers that are not cached are asked.

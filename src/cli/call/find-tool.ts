@@ -1,4 +1,5 @@
 import { type ServerStatus, ToolcribError, type ToolRegistry, type ToolSchema } from 'toolcrib'
+import { describeFailed } from '../mend-server.ts'
 import { plain, shellWord, toolName } from '../text.ts'
 
 /** The servers that a name begins with: none when it is only the name of a tool. */
@@ -53,7 +54,7 @@ export function describeUnknown(
   const look =
     statuses.length === 1 && first
       ? `see the tools of ${plain(first.server)} with "toolcrib list ${shellWord(first.server)}"`
-      : 'find its name with "toolcrib search" or "toolcrib list"'
+      : 'find its name with "toolcrib search <words>" or "toolcrib list"'
   const step = near.length > 0 ? `did you mean ${near.map((each) => `"${each}"`).join(' or ')}?` : look
   const isCached = statuses.some(({ state }) => state === 'cold')
   return [
@@ -73,7 +74,7 @@ function describeSeveral(missing: readonly ServerStatus[]): string[] {
 }
 
 function describeMissing(status: ServerStatus): string {
-  if (status.state === 'failed') return `server "${status.server}" failed: ${plain(status.reason)}`
+  if (status.state === 'failed') return `server "${status.server}" ${describeFailed(status.reason)}`
   return `server "${status.server}" is still connecting; increase --timeout`
 }
 

@@ -2,13 +2,13 @@ import pc from 'picocolors'
 import type { CallResult, ToolRegistry, ToolSchema } from 'toolcrib'
 import type { RegistryFlags, ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
-import { plainLines, shellWord, toolName } from '../text.ts'
+import { plain, plainLines, shellWord, toolName } from '../text.ts'
 import { unknownServer } from '../unknown-server.ts'
 import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
 import { forSchema, readArguments, type TypedArguments } from './call-arguments.ts'
 import { type CallProgress, callProgress } from './call-progress.ts'
 import { describeUnknown, findTool, serversNamed, toolsNamed } from './find-tool.ts'
-import { writeOut } from './write-out.ts'
+import { requireWritable, writeOut } from './write-out.ts'
 
 export interface CallFlags extends ServerFlags, RegistryFlags {
   readonly arg?: readonly string[]
@@ -27,6 +27,7 @@ export async function runCall(
   flags: CallFlags,
 ): Promise<number> {
   const typed = await readArguments(terminal, args, flags.arg ?? [])
+  await requireWritable(terminal, flags)
   const found = await findWithFlags(terminal, flags)
   const { servers: configured, layers = [] } = found.config
   const named = serversNamed(name, Object.keys(configured))
@@ -88,7 +89,8 @@ async function callOnce(
     dryRun: flags.dryRun === true,
     signal: deadline ? AbortSignal.any([signal, deadline]) : signal,
   }
-  const [answer] = await progress.during(registry.executeParallel([call], context))
+  const stopNote = noteLongCall(terminal, name, flags)
+  const [answer] = await progress.during(registry.executeParallel([call], context)).finally(stopNote)
   signal.throwIfAborted()
   if (!answer) throw new Error('a call has no result')
   const timely = deadline?.aborted ? asTimeout(answer, flags.timeout) : answer
@@ -98,6 +100,16 @@ async function callOnce(
   if (flags.json) terminal.printJson(explained)
   else show(terminal, explained, written)
   return exitCodeOf(explained, tool !== undefined)
+}
+
+/** Where no terminal shows that a call goes on, one line says so. Returns how to take it back. */
+function noteLongCall(terminal: Terminal, name: string, { timeout }: CallFlags): () => void {
+  const { errors, patienceMs, schedule } = terminal
+  if (errors.isTTY || patienceMs === Number.POSITIVE_INFINITY) return () => {}
+  const step = timeout === undefined ? ', --timeout <ms> limits it' : ''
+  return schedule(patienceMs, () =>
+    terminal.note(`${pc.yellow('note')} waiting for the result of ${plain(name)}; Ctrl-C cancels it${step}`),
+  )
 }
 
 /** People can scroll, so nothing is trimmed for them. */

@@ -1,7 +1,22 @@
-import { writeFile } from 'node:fs/promises'
-import { extname, resolve } from 'node:path'
+import { access, constants, stat, writeFile } from 'node:fs/promises'
+import { dirname, extname, resolve } from 'node:path'
 import { type CallResult, type ContentBlock, ToolcribError } from 'toolcrib'
 import type { Terminal } from '../terminal.ts'
+import { UsageError } from '../usage-error.ts'
+
+/** Throws `UsageError` for an `--out` that cannot be written: found out after the call, its result would be lost. */
+export async function requireWritable({ cwd }: Terminal, { out }: { readonly out?: string }): Promise<void> {
+  if (out === undefined) return
+  const path = resolve(cwd, out)
+  const isFolder = await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  if (isFolder) throw new UsageError(`--out ${out} is a folder; name a file in it`)
+  await access(dirname(path), constants.W_OK).catch((cause: Error) => {
+    throw new UsageError(`--out ${out} cannot be written: ${cause.message}`, { cause })
+  })
+}
 
 /**
  * Writes what a call returned to the file of `--out`: images, audio and other binary content as bytes, several of them to

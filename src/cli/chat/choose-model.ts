@@ -7,6 +7,8 @@ import {
   openaiChatModel,
   openaiResponsesModel,
 } from 'toolcrib/agent'
+import { requireHttpUrl } from '../require-http-url.ts'
+import { UsageError } from '../usage-error.ts'
 import { PROVIDER_NAMES, type ProviderName } from './provider-names.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -44,17 +46,20 @@ const PROVIDERS: Readonly<Record<ProviderName, Provider>> = {
 
 /**
  * Returns the model named by flags and environment. Throws `config-invalid` with the variable or flag that is
- * missing. Keys are read only from the environment: every user of the machine can read a command line.
+ * missing, and `UsageError` for a flag with a wrong value. Keys are read only from the environment: every user of the machine can read a command line.
  */
 export function chooseModel(choice: ModelChoice, env: Environment): Model {
   const providerName = choice.provider ?? env.TOOLCRIB_PROVIDER ?? providerWithKey(choice, env)
-  if (!isProvider(providerName))
-    throw invalid(`unknown provider "${providerName}"; use one of ${PROVIDER_NAMES.join(', ')}`)
+  if (!isProvider(providerName)) {
+    const fault = `unknown provider "${providerName}"; use one of ${PROVIDER_NAMES.join(', ')}`
+    throw choice.provider === undefined ? invalid(fault) : new UsageError(fault)
+  }
   const provider = PROVIDERS[providerName]
   const model = choice.model ?? env.TOOLCRIB_MODEL
   if (model === undefined || model === '')
     throw invalid(`no model for ${providerName}; pass --model <id>, or set TOOLCRIB_MODEL`)
   const { baseUrl, apiKeyEnv } = choice
+  if (baseUrl !== undefined) requireHttpUrl('--base-url', baseUrl)
   const keys = apiKeyEnv === undefined ? provider.keys : [apiKeyEnv]
   const apiKey = keys.map((key) => env[key]).find(Boolean)
   const mayGoWithout = provider.isOpen === true && baseUrl !== undefined && apiKeyEnv === undefined

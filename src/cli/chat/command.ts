@@ -49,6 +49,7 @@ export function chatCommand(terminal: Terminal): Command {
         command.error('error: --json needs --prompt', { exitCode: 2 })
       if (options.maxCost !== undefined && options.price === undefined)
         command.error('error: --max-cost needs --price, since prices are not known here', { exitCode: 2 })
+      if (options.prompt?.trim() === '') command.error('error: --prompt is empty', { exitCode: 2 })
       const { runChat } = await import('./run-chat.ts')
       terminal.exitCode = await runChat(terminal, options)
     })

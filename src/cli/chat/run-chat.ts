@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import pc from 'picocolors'
 import type { CallResult, Session } from 'toolcrib'
@@ -7,6 +8,7 @@ import { configDirectory } from 'toolcrib/mcp'
 import { mendServer } from '../mend-server.ts'
 import type { SignalSource, Terminal } from '../terminal.ts'
 import { wrap } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 import { approval } from './approval.ts'
 import { type ChatTools, openChatTools, type ToolSources } from './chat-tools.ts'
 import { chooseModel, type Environment, type ModelChoice } from './choose-model.ts'
@@ -48,6 +50,9 @@ const TRUSTED: ReadonlySet<string> = new Set([
 /** Runs a chat until the user exits, and returns the exit code. */
 export async function runChat(terminal: Terminal, options: ChatOptions): Promise<number> {
   const model = chooseModel(options, terminal.env)
+  const { agents: folder } = options
+  if (folder !== undefined && !existsSync(resolve(terminal.cwd, folder)))
+    throw new UsageError(`the folder --agents ${folder} does not exist`)
   const tools = await openChatTools(terminal, options)
   const turn = new TurnControl()
   const lines = await openLines(terminal, options, turn)
@@ -88,7 +93,7 @@ export async function runChat(terminal: Terminal, options: ChatOptions): Promise
           }),
       ...(options.maxIterations === undefined ? {} : { maxIterations: options.maxIterations }),
     }
-    const agents = await loadAgents(resolve(terminal.cwd, options.agents ?? '.toolcrib/agents'))
+    const agents = await loadAgents(resolve(terminal.cwd, folder ?? '.toolcrib/agents'))
     if (agents.length > 0) tools.registry.register(agentTool({ ...shared, agents, model, session }))
     const { system } = options
     const conversation = new Conversation({

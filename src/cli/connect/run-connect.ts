@@ -17,10 +17,12 @@ import { clientPlace } from '../client-place.ts'
 import { confirm } from '../confirm.ts'
 import { planClients } from '../plan-clients.ts'
 import { requireClients } from '../require-clients.ts'
+import { requireHttpUrl } from '../require-http-url.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { showDiff } from '../show-diff.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, plain, plural } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 import { findWithFlags } from '../with-registry.ts'
 
 export interface ConnectFlags {
@@ -39,6 +41,7 @@ export async function runConnect(
   names: readonly string[],
   flags: ConnectFlags,
 ): Promise<number> {
+  requireDoor(flags)
   const place = clientPlace(terminal)
   const all = await connectableClients(place)
   requireClients(names, all)
@@ -62,6 +65,13 @@ export async function runConnect(
   else showOutcome(terminal, pending, { flags, isMeant, backups })
   const isDone = pending.length === 0 || isMeant || flags.dryRun
   return isDone && changes.length === clients.length ? 0 : 1
+}
+
+/** Throws `UsageError` for flags that do not name a way to the gateway. */
+function requireDoor({ http, url }: ConnectFlags): void {
+  if (url === undefined) return
+  if (!http) throw new UsageError('--url needs --http: without it, the client starts the gateway itself')
+  requireHttpUrl('--url', url)
 }
 
 function showClients(
@@ -102,7 +112,12 @@ function showClients(
 /** The config that clients name: that of the flag, else the user's own, else the project's. */
 async function chooseConfig(terminal: Terminal, { config }: ConnectFlags): Promise<string> {
   const { env, cwd } = terminal
-  if (config !== undefined) return resolve(cwd, config)
+  if (config !== undefined) {
+    const path = resolve(cwd, config)
+    // Throws for one that does not exist, as for every command.
+    if (!existsSync(path)) await findWithFlags(terminal, { config })
+    return path
+  }
   const folder = configDirectory(env)
   const own = folder === undefined ? undefined : join(folder, 'toolcrib.toml')
   if (own !== undefined && existsSync(own)) return own

@@ -5,7 +5,7 @@ import type { DisconnectFlags } from './run-disconnect.ts'
 /** `toolcrib disconnect`: puts a client's config back. */
 export function disconnectCommand(terminal: Terminal): Command {
   return new Command('disconnect')
-    .description('Undo "toolcrib connect": give clients their own servers back.')
+    .description('Undo what "connect" did: give clients their own servers back.')
     .argument('[clients...]', 'the clients to disconnect')
     .option('--all', 'every client that is connected')
     .option('--dry-run', 'show what would change, and write nothing')

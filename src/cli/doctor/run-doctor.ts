@@ -31,7 +31,8 @@ export interface DoctorFlags extends ServerFlags, RegistryFlags {}
 /** Checks config, servers, definitions and lockfile, and prints what to do next. */
 export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise<number> {
   const present = (report: Report): number => {
-    if (flags.json) terminal.printJson(report)
+    const nextSteps = report.nextSteps.map((step) => terminal.hinted(step))
+    if (flags.json) terminal.printJson({ ...report, nextSteps })
     else showReport(terminal, report)
     return report.healthy ? 0 : 1
   }

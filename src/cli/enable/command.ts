@@ -17,5 +17,6 @@ Takes "disabled" out of the server's table. A running gateway starts the server 
 
 Examples:
   toolcrib enable github
-  toolcrib enable github files --dry-run
+  toolcrib enable github slack --dry-run
+github and slack stand for servers of yours.
 Exit codes: 0 done, 2 wrong usage, an unknown server or a config that cannot be changed.`

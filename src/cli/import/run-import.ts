@@ -3,6 +3,7 @@ import pc from 'picocolors'
 import { ToolcribError } from 'toolcrib'
 import {
   type ConnectableClient,
+  clientFiles,
   connectableClients,
   type ImportOptions,
   type ImportOutcome,
@@ -12,8 +13,11 @@ import {
 import { configDirectory } from 'toolcrib/mcp'
 import { clientPlace } from '../client-place.ts'
 import { confirm } from '../confirm.ts'
+import { requireClients } from '../require-clients.ts'
+import { requireConfigName } from '../require-config-name.ts'
 import type { Terminal } from '../terminal.ts'
 import { figure, plain, plural } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 
 export interface ImportFlags {
   readonly to?: string
@@ -30,8 +34,10 @@ export async function runImport(
   clients: readonly string[],
   flags: ImportFlags,
 ): Promise<number> {
+  const place = clientPlace(terminal)
+  requireClients(clients, clientFiles(place))
   const options = {
-    ...clientPlace(terminal),
+    ...place,
     clients,
     target: targetOf(terminal, flags),
     isDry: flags.dryRun === true,
@@ -80,7 +86,7 @@ async function mayWriteSecrets(
   if (repository === undefined || count === 0) return true
   const what = `${plural(count, 'value that looks like a secret', 'values that look like secrets')} would be written to ${target}, in the git repository ${repository}`
   const step = 'import with --user, outside of the repository, or pass --yes'
-  if (json || !terminal.isInteractive) throw new ToolcribError('config-invalid', `${what}; ${step}`)
+  if (json || !terminal.isInteractive) throw new UsageError(`${what}; ${step}`)
   terminal.say(`${pc.yellow('note')} ${what}`)
   terminal.say(pc.dim(`  "toolcrib import --user" writes to your own config instead`))
   return confirm(terminal, 'Write them there?')
@@ -92,7 +98,8 @@ export function exitCodeOf({ files }: Pick<ImportOutcome, 'files'>): 0 | 1 {
 }
 
 function targetOf({ env, cwd }: Terminal, { to, user }: ImportFlags): string {
-  if (to !== undefined) return resolve(cwd, to)
+  if (to !== undefined && user) throw new UsageError('give one of --to and --user')
+  if (to !== undefined) return resolve(cwd, requireConfigName('--to', to))
   const folder = user ? configDirectory(env) : cwd
   if (folder === undefined)
     throw new ToolcribError('config-invalid', 'there is no config folder; pass --to <file>')
@@ -139,7 +146,8 @@ function countSecrets(secrets: ImportOutcome['secrets']): number {
 
 function showNothingFound(terminal: Terminal, { looked, target }: ImportOutcome): void {
   terminal.say('no servers were found in any of these files:')
-  for (const path of looked) terminal.say(pc.dim(`  ${path}`))
+  // What is copied must not be broken.
+  for (const path of looked) terminal.print(pc.dim(`  ${path}`))
   terminal.say(
     `\nTo add one, run "toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem .", or write ${target}:\n\n${MINIMAL_CONFIG}\nthen check it with "toolcrib doctor"`,
   )

@@ -1,5 +1,12 @@
 import { Command } from 'commander'
-import { REFRESH_HELP, REGISTRY_HELP, withRefreshFlag, withRegistryFlags, withServerFlags } from '../flags.ts'
+import {
+  NAMES_HELP,
+  REFRESH_HELP,
+  REGISTRY_HELP,
+  withRefreshFlag,
+  withRegistryFlags,
+  withServerFlags,
+} from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import type { ListFlags } from './run-list.ts'
 
@@ -19,10 +26,11 @@ export function listCommand(terminal: Terminal): Command {
 const HELP = `
 Examples:
   toolcrib list                    every server of the config
-  toolcrib list github files       two of them
+  toolcrib list files memory       two of them
   toolcrib list files --schema     with descriptions and schemas
   toolcrib list files.read_file    one tool
   toolcrib list --mode lazy --json | jq '.servers[].tools[] | {name, state}'
+${NAMES_HELP}
 
 Tokens are exact (o200k), counted over name, description and parameters: what a model pays on every turn in full mode.
 ${REGISTRY_HELP}

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { NAMES_HELP } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import type { LogsFlags } from './run-logs.ts'
 
@@ -25,6 +26,7 @@ it is a file of JSON lines in your state folder.
 
 Examples:
   toolcrib logs
-  toolcrib logs github --follow
+  toolcrib logs files --follow
   toolcrib logs --json | jq 'select(.level != "info")'
+${NAMES_HELP}
 Exit codes: 0 done, 1 no gateway is running and there is no log, or nothing to --follow, 2 wrong usage or no config.`

@@ -17,5 +17,6 @@ The server's table goes, with the comments in it; the rest of the file stays as 
 
 Examples:
   toolcrib remove github
-  toolcrib remove github files --dry-run
+  toolcrib remove github slack --dry-run
+github and slack stand for servers of yours.
 Exit codes: 0 done, 2 wrong usage, an unknown server or a config that cannot be changed.`

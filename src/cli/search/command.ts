@@ -1,5 +1,12 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { REFRESH_HELP, REGISTRY_HELP, withRefreshFlag, withRegistryFlags, withServerFlags } from '../flags.ts'
+import {
+  NAMES_HELP,
+  REFRESH_HELP,
+  REGISTRY_HELP,
+  withRefreshFlag,
+  withRegistryFlags,
+  withServerFlags,
+} from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import type { SearchFlags } from './run-search.ts'
 
@@ -24,11 +31,12 @@ export function searchCommand(terminal: Terminal): Command {
 const HELP = `
 Examples:
   toolcrib search read a file
-  toolcrib search '+github issues -delete'     with a word, without another
-  toolcrib search 'server:files write'         one server
+  toolcrib search '+file read -media'              with a word, without another
+  toolcrib search 'server:files write'             one server
   toolcrib search 'select:files.read_file'
-  toolcrib search '/^list_/' --limit 20        a regular expression
-  toolcrib search --searcher lexical tidy up   by words only, not by meaning
+  toolcrib search '/^list_/' --limit 20            a regular expression
+  toolcrib search --searcher lexical read a file   by words, not by meaning
+${NAMES_HELP}
 Quote what your shell would interpret. If nothing matches, or nothing well, a note says which words found nothing and how to ask.
 
 ${REGISTRY_HELP}

@@ -1,10 +1,19 @@
 import pc from 'picocolors'
-import { hybrid, type Searcher, type SearcherName, type SearchResult, ToolRegistry } from 'toolcrib'
+import {
+  hybrid,
+  parseQuery,
+  type Searcher,
+  type SearcherName,
+  type SearchResult,
+  ToolRegistry,
+} from 'toolcrib'
 import { staticEmbedder } from 'toolcrib/embedders'
+import type { Config } from 'toolcrib/mcp'
 import type { RefreshFlags, RegistryFlags, ServerFlags } from '../flags.ts'
 import { isNoneThere, noteMissing, noteQuarantined } from '../missing-servers.ts'
 import type { Terminal } from '../terminal.ts'
 import { cut, figure, plain, plural, toolName } from '../text.ts'
+import { unknownServer } from '../unknown-server.ts'
 import { remembering, withRegistry } from '../with-registry.ts'
 
 export interface SearchFlags extends ServerFlags, RegistryFlags, RefreshFlags {
@@ -20,11 +29,14 @@ export async function runSearch(
 ): Promise<number> {
   await checkQuery(query, searcher)
   const options = { ...remembering(flags), registry: { searcher: searcherNamed(searcher) } }
-  return withRegistry(terminal, flags, options, async ({ registry, statuses, signal }) => {
+  return withRegistry(terminal, flags, options, async ({ registry, statuses, config, signal }) => {
     const result = await registry.search(query, { limit })
     signal.throwIfAborted()
-    if (flags.json) terminal.printJson(result)
-    else if (!isNoneThere(statuses)) show(terminal, result, registry)
+    const faults = unknownServers(query, searcher, config)
+    if (flags.json) {
+      terminal.printJson(result)
+      for (const fault of faults) terminal.note(`${pc.yellow('note')} ${fault}`)
+    } else if (!isNoneThere(statuses)) show(terminal, result, registry, faults)
     noteQuarantined(terminal, registry, 'searched')
     const isMiss = statuses.length > 0 && result.matches.length === 0
     return noteMissing(terminal, statuses, 'searched') || (isMiss ? 1 : 0)
@@ -36,6 +48,20 @@ async function checkQuery(query: string, searcher: SearchFlags['searcher']): Pro
   await new ToolRegistry().search(query, { searcher: searcher === 'hybrid' ? 'lexical' : searcher })
 }
 
+/** Why the servers that the query names and the config does not have are not searched. */
+function unknownServers(
+  query: string,
+  searcher: SearchFlags['searcher'],
+  { servers, layers = [] }: Config,
+): string[] {
+  // The whole query is one pattern there.
+  if (searcher === 'regex') return []
+  const names = Object.keys(servers)
+  const known = new Set(names.map((name) => name.toLowerCase()))
+  const unknown = parseQuery(query).servers.filter((name) => !known.has(name.toLowerCase()))
+  return unknown.map((name) => unknownServer(name, { servers: names, layers }).message)
+}
+
 /** The registry finds the others by name; `hybrid` needs an embedder. */
 function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
   return name === 'hybrid' ? hybrid({ embedder: staticEmbedder() }) : name
@@ -43,15 +69,19 @@ function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
 
 function show(
   terminal: Terminal,
-  { query, total, matches, missing, unmatchedTerms, advice }: SearchResult,
+  { query, total, matches, missing, unmatchedTerms = [], advice }: SearchResult,
   registry: ToolRegistry,
+  faults: readonly string[],
 ): void {
   const rest = terminal.width - 9
   const servers = new Map(registry.listSchemas().map((schema) => [schema.name, schema.mcpServer]))
+  // What is wrong with those is said below.
+  const words =
+    faults.length === 0 ? unmatchedTerms : unmatchedTerms.filter((term) => !/^server:/i.test(term))
   // The advice is for models: without matches, it says the same, and a person can do more.
-  if (matches.length === 0)
+  if (matches.length === 0 && faults.length === 0)
     terminal.say(`nothing matches "${plain(query)}"; try other words, or see every tool with "toolcrib list"`)
-  else if (advice !== undefined) terminal.say(pc.yellow(plain(advice)))
+  else if (matches.length > 0 && advice !== undefined) terminal.say(pc.yellow(plain(advice)))
   for (const { name, score, description, reasons } of matches) {
     const server = servers.get(name)
     terminal.print(`${pc.dim(shownScore(score).padStart(6))}  ${pc.green(toolName(name, server))}`)
@@ -62,8 +92,9 @@ function show(
     terminal.print(
       pc.dim(`\n${figure(matches.length)} of ${plural(total, 'match', 'matches')}; see more with --limit`),
     )
-  if (unmatchedTerms?.length && advice === undefined)
-    terminal.say(pc.yellow(`\nno tool mentions: ${unmatchedTerms.join(', ')}`))
+  if (words.length > 0 && advice === undefined)
+    terminal.say(pc.yellow(`\nno tool mentions: ${words.join(', ')}`))
+  for (const fault of faults) terminal.say(pc.yellow(`${matches.length > 0 ? '\n' : ''}${fault}`))
   if (missing?.length) terminal.say(pc.yellow(`\nno such tool: ${missing.join(', ')}`))
 }
 

@@ -3,6 +3,7 @@ import { ToolcribError } from 'toolcrib'
 import { type Announcements, fileStore, type WatchedStore, watchStore } from 'toolcrib/stores'
 import type { Terminal } from '../terminal.ts'
 import { plain } from '../text.ts'
+import { UsageError } from '../usage-error.ts'
 
 /** Where a gateway keeps its state, and how it reaches other replicas. */
 export interface ServeStores {
@@ -18,8 +19,8 @@ export interface ServeStores {
 }
 
 /**
- * Opens what `--store` names: `file:DIR` or `redis://…`; by default `TOOLCRIB_STORE`, or a folder of the user's state. Throws
- * `config-invalid` for any other kind of store.
+ * Opens what `--store` names: `file:DIR` or `redis://…`; by default `TOOLCRIB_STORE`, or a folder of the user's state. For
+ * any other kind of store, throws `UsageError` when the flag names it, and `config-invalid` when the environment does.
  */
 export async function openStores(flag: string | undefined, { cwd, env }: Terminal): Promise<ServeStores> {
   const chosen = flag ?? (env.TOOLCRIB_STORE || undefined)
@@ -34,10 +35,8 @@ export async function openStores(flag: string | undefined, { cwd, env }: Termina
     return inRedis(new URL(chosen), setting)
   // An address may hold a password, so only its beginning is shown.
   const shown = chosen.split('@')[0]?.slice(0, 20)
-  throw new ToolcribError(
-    'config-invalid',
-    `${setting} is "${shown}"; it must be file: and a folder, or redis://`,
-  )
+  const fault = `${setting} is "${shown}"; it must be file: and a folder, or redis://`
+  throw flag === undefined ? new ToolcribError('config-invalid', fault) : new UsageError(fault)
 }
 
 function inFolder(directory: string | undefined): ServeStores {

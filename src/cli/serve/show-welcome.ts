@@ -77,7 +77,7 @@ export async function showWelcome(
       ),
     )
   if (snippets.length > 0)
-    terminal.say(pc.dim('"toolcrib connect" writes such an entry into the configs of your clients.'))
+    terminal.say(pc.dim('"toolcrib connect <client>" writes such an entry into the config of a client.'))
   else if (elsewhere.length + unclear.length > 0)
     terminal.say(pc.dim('"toolcrib connect <client>" lets a client use this one instead.'))
   terminal.say(pc.dim(`Ctrl-C stops it.${isControlled ? ' In another terminal:' : ''}`))

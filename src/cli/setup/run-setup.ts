@@ -204,9 +204,9 @@ class Setup {
   }
 
   async #check(): Promise<ServerCheck> {
-    const { input, output, errors, cwd, signals, program, schedule } = this.#terminal
     const env = withSavedVariables(this.#terminal.env)
-    const place = new Terminal({ input, output, errors, cwd, signals, program, schedule, env })
+    const { input, output, errors, cwd, signals, program, schedule, patienceMs } = this.#terminal
+    const place = new Terminal({ input, output, errors, cwd, signals, program, schedule, patienceMs, env })
     return checkServers(place, this.#config)
   }
 

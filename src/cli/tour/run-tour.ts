@@ -6,6 +6,7 @@ import { orAborted, untilSignal } from '../interrupt.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, cut, figure, plain, plural } from '../text.ts'
 import { TokenCounts } from '../token-counts.ts'
+import { WaitLine } from '../wait-line.ts'
 import { openScene, type Scene } from './scenes.ts'
 
 /** Walks through one conversation, turn by turn, on servers that it starts itself. */
@@ -33,7 +34,7 @@ export interface TourFigures {
 }
 
 /** How many tools the tour's session keeps: few enough that one is evicted before the end. */
-const MAX_ACTIVE = 4
+const MAX_ACTIVE = 3
 
 async function openAndWalk(
   terminal: Terminal,
@@ -42,19 +43,19 @@ async function openAndWalk(
 ): Promise<TourFigures> {
   const countTokens = await exactTokenCounter()
   const events: ToolcribEvent[] = []
-  const progress = terminal.progressLine()
-  progress.show('starting servers …')
+  const waiting = new WaitLine(terminal)
+  waiting.show('starting servers', 'at most half a minute; Ctrl-C stops it')
   const { cwd, env, schedule } = terminal
   const opening = openScene({ countTokens, onEvent: (event) => events.push(event) }, { cwd, env, schedule })
   try {
     const scene = await orAborted(opening, signal)
-    progress.clear()
+    waiting.stop()
     const counts = new TokenCounts(terminal)
     const figures = await orAborted(walk(scene, { events, say, counts, width: terminal.width }), signal)
     say(`\n${pc.dim(`Next: ${await nextStep(terminal, scene.kind)}`)}`)
     return figures
   } finally {
-    progress.clear()
+    waiting.stop()
     await (await opening).close()
   }
 }
@@ -120,12 +121,12 @@ async function walk(scene: Scene, { events, say, counts, width }: Walk): Promise
   }
 
   heading(
-    `It searches "${scene.laterQuery}"; ${MAX_ACTIVE} tools may be active, so the least recently used are evicted`,
+    `It searches "${scene.laterQuery}"; ${MAX_ACTIVE} tools may be active, and the least recently used make room`,
   )
   const later = await searchAsModel(lazy, { query: scene.laterQuery, limit: 2 })
   for (const line of matchLines(later, width)) say(line)
   const evicted = events.flatMap((event) => (event.type === 'evicted' ? event.names : []))
-  say(`   evicted: ${pc.yellow(evicted.join(', '))}`)
+  say(`   evicted: ${evicted.length === 0 ? 'none' : pc.yellow(evicted.join(', '))}`)
 
   heading('What the session costs')
   for (const line of lazy.context().split('\n')) say(`   ${line}`)

@@ -9,16 +9,29 @@ import {
 } from 'toolcrib/clients'
 import { changeDigestOf } from '../config/editable-config.ts'
 import type { Inspection } from '../inspection.ts'
-import type { ClientConnection } from '../inspector-options.ts'
+import type { ClientConnection, ConnectedClient } from '../inspector-options.ts'
 import { anyText, flag, invalid, oneOf, reading, text, writing } from './route.ts'
 
-/** Who uses the gateway now, and which clients are on this machine. */
+/** Who uses the gateway now, who did earlier, and which clients are on this machine. */
 export const clients = reading({}, async (inspection) => {
   const { connection } = inspection
   const installed = connection === undefined ? [] : await connectableClients(connection)
   const command = (await inspection.commandLine()).of('serve', '--stdio')
-  return { connected: inspection.clients(), installed, canConnect: connection !== undefined, command }
+  const isHere = ({ isOpen, lastSeenAt }: ConnectedClient) =>
+    isOpen || inspection.now() - lastSeenAt < STAYS_MS
+  const all = inspection.clients()
+  return {
+    connected: all.filter(isHere),
+    /** Those that may have left: few say so. */
+    earlier: all.filter((client) => !isHere(client)),
+    installed,
+    canConnect: connection !== undefined,
+    command,
+  }
 })
+
+/** How long a client without a connection counts as connected after its last request. */
+const STAYS_MS = 60_000
 
 /**
  * Puts the gateway in place of a client's servers, or undoes it: first a plan to look at, then, with `confirmed` and the

@@ -59,7 +59,8 @@ function approvalOf(change: NamedChange): string {
 /** Approves the changes that a person has seen: each pattern is a `name@digest`. */
 export const approve = writing({ patterns: texts }, async (inspection, { patterns }) => {
   const { config } = inspection
-  if (!config) throw invalid('this gateway was opened without a config file; run "toolcrib approve" instead')
+  if (!config)
+    throw invalid('this gateway was opened without a config file; run "toolcrib approve <names>" instead')
   if (!patterns.every((pattern) => /@[0-9a-f]{16}$/.test(pattern)))
     throw invalid('each change is approved by its digest: name@0123456789abcdef')
   if ((await config.found()).lockfile === undefined)

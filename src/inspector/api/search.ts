@@ -7,6 +7,8 @@ export interface SearchSide {
   readonly total: number
   readonly durationMs: number
   readonly matches: SearchResult['matches']
+  /** Whether scores are probabilities, from 0 to 1; otherwise they can only be compared with each other. */
+  readonly isProbable: boolean
   readonly unmatchedTerms: readonly string[]
 }
 
@@ -30,8 +32,10 @@ async function side(
   options: RegistrySearchOptions = {},
 ): Promise<SearchSide> {
   const start = performance.now()
-  const { total, matches, unmatchedTerms = [] } = await registry.search(query, { limit: LIMIT, ...options })
-  return { searcher, total, durationMs: performance.now() - start, matches, unmatchedTerms }
+  const found = await registry.search(query, { limit: LIMIT, ...options })
+  const durationMs = performance.now() - start
+  const { total, matches, confidence, unmatchedTerms = [] } = found
+  return { searcher, total, durationMs, matches, isProbable: confidence !== undefined, unmatchedTerms }
 }
 
 /** Searches as a model does: through the search tool of a session, which activates what it finds. */

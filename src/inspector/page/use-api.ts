@@ -26,11 +26,11 @@ const PAUSE_MS = 600
 /** A slow route is asked again after this many times its duration: ten thousand tools, while an agent is busy. */
 const PAUSE_TIMES = 8
 
-/** Asks a route, again when the input changes and shortly after events of these types. */
+/** Asks a route, again when the input changes, shortly after events of these types, and at an interval while the page is seen. */
 export function useApi<Name extends RouteName>(
   name: Name,
   input: Partial<Input<Name>> = {},
-  { after = [] }: { readonly after?: readonly string[] } = {},
+  { after = [], everyMs }: { readonly after?: readonly string[]; readonly everyMs?: number } = {},
 ): Loaded<Output<Name>> {
   const [state, setState] = useState<Pick<Loaded<Output<Name>>, 'data' | 'error'>>({
     data: undefined,
@@ -76,6 +76,14 @@ export function useApi<Name extends RouteName>(
       stop()
       clearTimeout(timer)
     }
+  }, [])
+
+  useEffect(() => {
+    if (everyMs === undefined) return undefined
+    const timer = setInterval(() => {
+      if (!document.hidden) reload()
+    }, everyMs)
+    return () => clearInterval(timer)
   }, [])
 
   useEffect(() => {

@@ -121,6 +121,6 @@ function noConfig(): ToolcribError {
 
 /** Continuing without the requested lockfile would leave servers unchecked. */
 function noLockfile(path: string): ToolcribError {
-  const step = `write it with "toolcrib lock --lockfile ${path}", or correct the path`
+  const step = 'correct the path, or write it with "toolcrib lock"'
   return new ToolcribError('config-invalid', `lockfile ${path} does not exist; ${step}`)
 }

@@ -247,7 +247,7 @@ async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {
     if (text === undefined)
       throw new ToolcribError(
         'config-invalid',
-        `config file ${absolute} does not exist; correct the path, or write the file with "toolcrib add"`,
+        `config file ${absolute} does not exist; correct the path, or write the file with "toolcrib add <name> -- <command>"`,
       )
     return [await parseConfigFile(text, absolute)]
   }

@@ -1,24 +1,28 @@
 import type { Listing } from '../../tool.ts'
-import type { WordScan } from '../lexical/word-scan.ts'
 import type { LexicalIndex } from '../lexical.ts'
 import type { Request } from '../query/request.ts'
 import { acceptEvery, type RankOptions } from '../searcher.ts'
+import { bestRows } from '../top-matches.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import {
   type Candidate,
   describeCandidates,
+  type Found,
   type PartView,
   type RequestVectors,
   rememberedCandidate,
 } from './features.ts'
 
 /** How many candidates each kind of ranking puts forward at least; more would only change the tail. */
-const BY_WORDS = 100
+const BY_WORDS = 64
 const BY_MEANING = 48
-const BY_PART = 15
+const BY_PART = 10
 
 /** The matches of a part by words that count as such. */
-const PART_WORDS = 48
+const PART_WORDS = 24
+
+/** The share of the candidates that must be left for them to be those of a smaller catalogue. */
+const ENOUGH_LEFT = 0.5
 
 /** Collects the candidates of a request from both indexes, each with its features. */
 export class CandidateFinder {
@@ -30,31 +34,39 @@ export class CandidateFinder {
     this.#vectors = vectors
   }
 
-  find(
-    request: Request,
-    vectors: RequestVectors,
-    options: RankOptions,
-  ): { candidates: Candidate[]; scan: WordScan } {
+  find(request: Request, vectors: RequestVectors, options: RankOptions): Found {
     const { limit, accepts, countsAll = true } = options
     const near = this.#nearest(vectors, limit, accepts)
-    const partViews = request.parts.map(({ text, words }, at) =>
-      this.#viewPart(text, words, vectors.parts[at], near.parts[at] ?? [], accepts),
+    const parts = request.parts.map(({ text, words }, at) =>
+      this.#viewPart(text, words, near.parts[at] ?? [], accepts),
     )
-    const others = new Set([
-      ...near.whole,
-      ...near.plain,
-      ...partViews.flatMap(({ candidates }) => candidates),
-    ])
-    const numbered = Array.from(others, (listing) => [listing, this.#numberOf(listing)] as const)
+    const others = new Set([...near.whole, ...near.plain, ...parts.flatMap(({ candidates }) => candidates)])
     const scan = this.#lexical.scan(request.words, accepts)
-    const watched = numbered.map(([, number]) => number)
-    const byWords = scan.best(Math.max(limit, BY_WORDS), { watched, countsAll })
-    const numbers = new Map([
-      ...byWords.map(({ listing, number }) => [listing, number] as const),
-      ...numbered,
-    ])
-    const found = { request, vectors, numbers, byWords, scan, parts: partViews }
-    return { candidates: describeCandidates(found, this.#vectors), scan }
+    const byWords = scan.best(Math.max(limit, BY_WORDS), { watched: [...others], countsAll })
+    const numbers = [...new Set([...byWords.map(({ number }) => number), ...others])]
+    return { request, vectors, numbers, topScore: byWords[0]?.score || 1, scan, parts }
+  }
+
+  /**
+   * What would have been found if there were only the listings that `accepts` accepts too. Undefined if so few candidates
+   * are left that others might be among the best.
+   */
+  among(found: Found, accepts: RankOptions['accepts']): Found | undefined {
+    const { listings } = this.#vectors.numbers
+    const numbers = found.numbers.filter((number) => {
+      const listing = listings[number]
+      return listing !== undefined && accepts(listing)
+    })
+    if (numbers.length < ENOUGH_LEFT * found.numbers.length) return undefined
+    const left = new Set(numbers)
+    const topScore = numbers.reduce((top, number) => Math.max(top, found.scan.rate(number).score), 0)
+    const parts = found.parts.map((part) => ({ ...part, scores: onlyOf(part.scores, left) }))
+    return { ...found, numbers, topScore: topScore || 1, parts }
+  }
+
+  /** The candidates with their features. */
+  describe(found: Found): Candidate[] {
+    return describeCandidates(found, this.#vectors)
   }
 
   /** A listing that no ranking put forward. */
@@ -69,18 +81,17 @@ export class CandidateFinder {
   #viewPart(
     text: string,
     words: Request['words'],
-    vector: Float32Array | undefined,
-    near: readonly Listing[],
+    near: readonly number[],
     accepts: RankOptions['accepts'],
   ): PartView {
     const best = this.#lexical.scan(words, accepts).best(PART_WORDS)
     const top = best[0]?.score ?? 1
-    const scores = new Map(best.map(({ listing, score }) => [listing, score / top]))
-    const candidates = [...best.slice(0, BY_PART).map(({ listing }) => listing), ...near]
-    return { text, vector, scores, candidates }
+    const scores = new Map(best.map(({ number, score }) => [number, score / top]))
+    const candidates = [...best.slice(0, BY_PART).map(({ number }) => number), ...near]
+    return { text, scores, candidates }
   }
 
-  /** The listings nearest to each vector of a request, from one scan. */
+  /** The listings nearest to each vector of a request, by number, from one scan. */
   #nearest({ whole, plain, parts }: RequestVectors, limit: number, accepts: RankOptions['accepts']) {
     const count = Math.max(limit, BY_MEANING)
     const wholes = plain === whole ? [whole] : [whole, plain]
@@ -93,16 +104,22 @@ export class CandidateFinder {
       queries.map((query) => ({ ...query, count: 2 * query.count })),
       accepts === acceptEvery ? undefined : accepts,
     )
-    const listings = queries.map((query, at) =>
-      (near[at] ?? [])
-        .sort((a, b) => b.similarity - a.similarity)
-        .slice(0, query.count)
-        .map(({ listing }) => listing),
+    const nearest = near.map(({ numbers, similarities }, at) =>
+      bestRows(similarities)
+        .slice(0, queries[at]?.count)
+        .map((row) => numbers[row] as number),
     )
     return {
-      whole: listings[0] ?? [],
-      plain: plain === whole ? [] : (listings[1] ?? []),
-      parts: listings.slice(wholes.length),
+      whole: nearest[0] ?? [],
+      plain: plain === whole ? [] : (nearest[1] ?? []),
+      parts: nearest.slice(wholes.length),
     }
   }
+}
+
+/** The scores of these listings, relative to the best of them. */
+function onlyOf(scores: ReadonlyMap<number, number>, left: ReadonlySet<number>): Map<number, number> {
+  const kept = [...scores].filter(([number]) => left.has(number))
+  const top = kept.reduce((best, [, score]) => Math.max(best, score), 0)
+  return new Map(kept.map(([number, score]) => [number, score / top]))
 }

@@ -54,8 +54,13 @@ function cosines(
   const vectors = new ListingVectors(new CheckedEmbedder(embedder), { saved: new Map(), onEmbedded() {} })
   vectors.update('others', others)
   vectors.update('own', listings)
-  const similarities = listings.map((listing) => vectors.similarity(vector, listing))
-  return isCentred ? [...new Centre(vectors, listings).cosines(vector, similarities)] : similarities
+  const numbers = listings.map((listing) => vectors.numbers.numberOf(listing) ?? -1)
+  const { centre } = vectors
+  const [similarities, toMean] = vectors.similarities([vector, centre.mean], numbers) as [
+    Float64Array,
+    Float64Array,
+  ]
+  return [...(isCentred ? new Centre(centre, toMean).cosines(vector, similarities) : similarities)]
 }
 
 function turned(degrees: number): Float32Array {

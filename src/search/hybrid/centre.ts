@@ -1,9 +1,12 @@
-import type { Listing } from '../../tool.ts'
-import type { ListingVectors } from '../vectors/listing-vectors.ts'
-
 /** The sizes of a catalogue between which it becomes a large one. */
 const SMALL_CATALOGUE = 500
 const LARGE_CATALOGUE = 5_000
+
+/** How many vectors a catalogue has, and their mean. */
+export interface Middle {
+  readonly count: number
+  readonly mean: Float32Array
+}
 
 /**
  * Cosines to some listings as seen from the middle of a large catalogue. What most of its tools have in common (they get,
@@ -15,25 +18,23 @@ export class Centre {
   /** How much of the mean is taken off, 0 to 1. */
   readonly #share: number
   readonly #square: number
-  /** By listing: how much of it is the mean. */
-  readonly #parts: readonly number[]
+  readonly #similarities: Float64Array
 
-  constructor(vectors: ListingVectors, listings: readonly Listing[]) {
-    const { count, mean } = vectors.centre
+  /** `similarities`: those of the mean to the listings. */
+  constructor({ count, mean }: Middle, similarities: Float64Array) {
     this.#mean = mean
     this.#share = largenessOf(count)
     this.#square = this.#share ** 2 * product(mean, mean)
-    this.#parts =
-      this.#share === 0 ? [] : listings.map((listing) => this.#share * vectors.similarity(mean, listing))
+    this.#similarities = similarities
   }
 
   /** The cosines of a vector to the listings, given those that are not seen from the middle. */
-  cosines(vector: Float32Array, similarities: readonly number[]): readonly number[] {
+  cosines(vector: Float32Array, similarities: Float64Array): Float64Array {
     if (this.#share === 0) return similarities
     const own = this.#share * product(vector, this.#mean)
     const ownSquare = 1 - 2 * own + this.#square
     return similarities.map((similarity, at) => {
-      const part = this.#parts[at] ?? 0
+      const part = this.#share * (this.#similarities[at] ?? 0)
       const square = ownSquare * (1 - 2 * part + this.#square)
       return square > 0 ? (similarity - own - part + this.#square) / Math.sqrt(square) : 0
     })

@@ -1,9 +1,9 @@
-import { sourceKey } from '../../names.ts'
 import type { Listing } from '../../tool.ts'
 import { parameterTexts } from '../lexical/listing-terms.ts'
 import { STOP_WORDS } from '../lexical/text-words.ts'
-import type { WordMatch, WordScan } from '../lexical/word-scan.ts'
+import type { WordScan } from '../lexical/word-scan.ts'
 import type { Request } from '../query/request.ts'
+import { bestRows } from '../top-matches.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import { Centre } from './centre.ts'
 import { type Features, fitOf } from './ranker.ts'
@@ -41,100 +41,113 @@ export interface RequestVectors {
 /** One part of a request, and the listings that match it. */
 export interface PartView {
   readonly text: string
-  readonly vector: Float32Array | undefined
-  /** By listing: its score by words, relative to the best. */
-  readonly scores: ReadonlyMap<Listing, number>
-  readonly candidates: readonly Listing[]
+  /** By number of a listing: its score by words, relative to the best. */
+  readonly scores: ReadonlyMap<number, number>
+  /** Numbers of listings. */
+  readonly candidates: readonly number[]
 }
 
 /** What both indexes found for a request. */
 export interface Found {
   readonly request: Request
   readonly vectors: RequestVectors
-  /** The candidates, with their numbers in the scan. */
-  readonly numbers: ReadonlyMap<Listing, number>
-  readonly byWords: readonly WordMatch[]
+  /** The candidates, by their numbers. A row is a place in this list. */
+  readonly numbers: readonly number[]
+  /** The best score by words. */
+  readonly topScore: number
   readonly scan: WordScan
   readonly parts: readonly PartView[]
 }
 
 /** The candidates of a request with their features. */
 export function describeCandidates(found: Found, vectors: ListingVectors): Candidate[] {
-  const { request, byWords, scan, numbers } = found
-  const { whole, plain } = found.vectors
-  const length = lengthOf(request)
-  const topScore = byWords[0]?.score || 1
-  const rows = Array.from(numbers, ([listing, number]) => {
-    const similarity = vectors.similarity(whole, listing)
-    const plainSimilarity = plain === whole ? similarity : vectors.similarity(plain, listing)
-    return { listing, number, similarity, plainSimilarity }
-  })
-  const best = Math.max(LEAST_UNIT, ...rows.map(({ similarity }) => similarity))
-  const plainBest = Math.max(LEAST_UNIT, ...rows.map(({ plainSimilarity }) => plainSimilarity))
-  const meanings = found.parts.length === 0 ? centredMeanings(rows, found.vectors, vectors) : undefined
-  const parts = found.parts.map((part) => new PartPlaces(part, [...numbers.keys()], vectors))
-  const drafts = rows.map(({ listing, number, similarity, plainSimilarity }, row): Candidate => {
-    // If nothing is similar in meaning, the words are all there is.
-    const meaning = Math.max(similarity / best, plainSimilarity / plainBest)
-    const agreement = best > LEAST_UNIT ? agreementOf(meaning) : 1
-    const { score, coverage } = scan.rate(number)
-    const words = (agreement * score) / topScore
-    let partWords = parts.length === 0 ? words : 0
-    let partMeaning = meanings?.part[row] ?? 0
-    let partPlace = 0
-    let part: string | undefined
-    let partFit = 0
-    for (const { text, words: scores, cosines, places } of parts) {
-      const partScore = agreement * (scores[row] ?? 0)
-      const cosine = cosines[row] ?? 0
-      partWords = Math.max(partWords, partScore)
-      partMeaning = Math.max(partMeaning, cosine)
-      partPlace = Math.max(partPlace, 1 / (places[row] ?? Number.POSITIVE_INFINITY))
-      if (partScore + cosine <= partFit) continue
-      partFit = partScore + cosine
-      part = text
-    }
-    const features: Features = {
-      coverage: agreement * coverage,
-      longWords: words * length,
-      partWords,
-      plainMeaning: meanings?.plain[row] ?? plainSimilarity / plainBest,
-      partMeaning,
-      partPlace,
-      parameters: parametersOf(listing),
-      server: 0,
-    }
-    return { listing, number, similarity, hasWords: score > 0 || partWords > 0, part, features }
-  })
-  return withServers(drafts)
-}
-
-/** How similar a candidate is to a request. */
-interface Nearness {
-  readonly listing: Listing
-  readonly similarity: number
-  readonly plainSimilarity: number
-}
-
-/** The meaning of a request for one thing, as its features have it, by row. */
-function centredMeanings(
-  rows: readonly Nearness[],
-  { whole, plain }: RequestVectors,
-  vectors: ListingVectors,
-): { readonly part: readonly number[]; readonly plain: readonly number[] } {
-  const centre = new Centre(
-    vectors,
-    rows.map(({ listing }) => listing),
+  const { request, scan, numbers, topScore } = found
+  const listings = numbers.map((number) => vectors.numbers.listings[number] as Listing)
+  const similarities = new Similarities(found, vectors)
+  const { whole, plain, best, plainBest } = similarities
+  const meanings = found.parts.length === 0 ? similarities.meanings() : undefined
+  const parts = found.parts.map(
+    (part, at) => new PartPlaces(part, numbers, similarities.parts[at] ?? new Float64Array(numbers.length)),
   )
-  const similarities = rows.map(({ similarity }) => similarity)
-  const wholes = centre.cosines(whole, similarities)
-  const plainSimilarities = rows.map(({ plainSimilarity }) => plainSimilarity)
-  const plains = plain === whole ? wholes : centre.cosines(plain, plainSimilarities)
-  const unit = Math.max(LEAST_UNIT, ...plains)
-  return {
-    part: wholes.map((cosine, row) => Math.max(0, (cosine + (plains[row] ?? 0)) / 2)),
-    plain: plains.map((cosine) => cosine / unit),
+  const length = lengthOf(request)
+  const drafts = listings.map((listing, row): Draft => {
+    const similarity = whole[row] ?? 0
+    const plainMeaning = (plain[row] ?? 0) / plainBest
+    // If nothing is similar in meaning, the words are all there is.
+    const agreement = best > LEAST_UNIT ? agreementOf(Math.max(similarity / best, plainMeaning)) : 1
+    const { score, coverage } = scan.rate(numbers[row] as number)
+    const words = (agreement * score) / topScore
+    const part = parts.length === 0 ? undefined : bestPart(parts, row, agreement)
+    const partWords = part?.words ?? words
+    return {
+      listing,
+      number: numbers[row] as number,
+      similarity,
+      hasWords: score > 0 || partWords > 0,
+      part: part?.text,
+      features: {
+        coverage: agreement * coverage,
+        longWords: words * length,
+        partWords,
+        plainMeaning: meanings?.plain[row] ?? plainMeaning,
+        partMeaning: meanings?.part[row] ?? part?.meaning ?? 0,
+        partPlace: part?.place ?? 0,
+        parameters: parametersOf(listing),
+        server: 0,
+      },
+    }
+  })
+  rateServers(drafts)
+  return drafts
+}
+
+/** A candidate without what its server says about it. */
+interface Draft extends Candidate {
+  readonly features: Omit<Features, 'server'> & { server: number }
+}
+
+/** How similar the candidates are to the texts of a request, by row. */
+class Similarities {
+  readonly whole: Float64Array
+  readonly plain: Float64Array
+  readonly parts: readonly Float64Array[]
+  /** The similarities of the nearest. */
+  readonly best: number
+  readonly plainBest: number
+  readonly #request: RequestVectors
+  readonly #centre: Centre
+
+  constructor({ vectors: request, numbers }: Found, vectors: ListingVectors) {
+    const { centre } = vectors
+    const texts = request.plain === request.whole ? [request.whole] : [request.whole, request.plain]
+    const compared = vectors.similarities([...texts, ...request.parts, centre.mean], numbers)
+    this.whole = compared[0] as Float64Array
+    this.plain = compared[texts.length - 1] as Float64Array
+    this.parts = compared.slice(texts.length, -1)
+    this.best = unitOf(this.whole)
+    this.plainBest = unitOf(this.plain)
+    this.#request = request
+    this.#centre = new Centre(centre, compared.at(-1) as Float64Array)
   }
+
+  /** The meaning of a request for one thing, as its features have it, by row. */
+  meanings(): { readonly part: Float64Array; readonly plain: Float64Array } {
+    const { whole, plain } = this.#request
+    const wholes = this.#centre.cosines(whole, this.whole)
+    const plains = plain === whole ? wholes : this.#centre.cosines(plain, this.plain)
+    const unit = unitOf(plains)
+    return {
+      part: wholes.map((cosine, row) => Math.max(0, (cosine + (plains[row] ?? 0)) / 2)),
+      plain: plains.map((cosine) => cosine / unit),
+    }
+  }
+}
+
+/** The highest cosine, by which the others are divided. */
+function unitOf(cosines: Float64Array): number {
+  let unit = LEAST_UNIT
+  for (let row = 0; row < cosines.length; row++) unit = Math.max(unit, cosines[row] as number)
+  return unit
 }
 
 /** How much meaning and words count for the order of the listings within one part. */
@@ -144,40 +157,71 @@ const PART_WORDS = 0.4
 /** What one part of a request says about each candidate, by row. */
 class PartPlaces {
   readonly text: string
-  readonly words: readonly number[]
-  readonly cosines: readonly number[]
+  readonly words: Float64Array
+  readonly cosines: Float64Array
   /** From 1, the best. */
-  readonly places: readonly number[]
+  readonly places: Uint32Array
 
-  constructor({ text, vector, scores }: PartView, listings: readonly Listing[], vectors: ListingVectors) {
+  constructor({ text, scores }: PartView, numbers: readonly number[], cosines: Float64Array) {
     this.text = text
-    this.words = listings.map((listing) => scores.get(listing) ?? 0)
-    this.cosines = listings.map((listing) => (vector === undefined ? 0 : vectors.similarity(vector, listing)))
-    const unit = PART_MEANING / Math.max(LEAST_UNIT, ...this.cosines)
-    const fits = this.cosines.map((cosine, row) => unit * cosine + PART_WORDS * (this.words[row] ?? 0))
-    const places: number[] = []
-    for (const [at, row] of [...fits.keys()].sort((a, b) => (fits[b] ?? 0) - (fits[a] ?? 0)).entries())
-      places[row] = at + 1
-    this.places = places
+    this.cosines = cosines
+    this.words = Float64Array.from(numbers, (number) => scores.get(number) ?? 0)
+    const unit = PART_MEANING / unitOf(cosines)
+    const fits = cosines.map((cosine, row) => unit * cosine + PART_WORDS * (this.words[row] ?? 0))
+    this.places = new Uint32Array(fits.length)
+    for (const [at, row] of bestRows(fits).entries()) this.places[row] = at + 1
   }
 }
 
+/** What the parts of a request say about the candidate in a row: the most of each, and which part fits best. */
+function bestPart(parts: readonly PartPlaces[], row: number, agreement: number) {
+  const best = { text: undefined as string | undefined, words: 0, meaning: 0, place: 0 }
+  let fit = 0
+  for (const { text, words, cosines, places } of parts) {
+    const score = agreement * (words[row] ?? 0)
+    const cosine = cosines[row] ?? 0
+    best.words = Math.max(best.words, score)
+    best.meaning = Math.max(best.meaning, cosine)
+    best.place = Math.max(best.place, 1 / (places[row] ?? Number.POSITIVE_INFINITY))
+    if (score + cosine <= fit) continue
+    fit = score + cosine
+    best.text = text
+  }
+  return best
+}
+
 /** Adds what the best match of a candidate's server says about it. */
-function withServers(drafts: readonly Candidate[]): Candidate[] {
-  const bests = new Map<string, number>()
+function rateServers(drafts: readonly Draft[]): void {
+  const servers = new Map<string, Best>()
+  const plugins = new Map<string, Best>()
   let top = 0
-  for (const { listing, features } of drafts) {
+  const bests = drafts.map(({ listing: { source }, features }) => {
     const fit = fitOf(features)
     top = Math.max(top, fit)
-    if (listing.source.kind === 'builtin') continue
-    const source = sourceKey(listing.source)
-    bests.set(source, Math.max(bests.get(source) ?? 0, fit))
-  }
-  if (top === 0) return [...drafts]
-  return drafts.map((draft) => {
-    const best = bests.get(sourceKey(draft.listing.source)) ?? 0
-    return { ...draft, features: { ...draft.features, server: best / top } }
+    // By kind and name, since a source key would be made for each candidate.
+    if (source.kind === 'mcp') return bestOf(servers, source.server, fit)
+    return source.kind === 'plugin' ? bestOf(plugins, source.plugin, fit) : NONE
   })
+  if (top === 0) return
+  for (const [row, { features }] of drafts.entries()) features.server = (bests[row] as Best).fit / top
+}
+
+/** The highest fit of a source so far. */
+interface Best {
+  fit: number
+}
+
+const NONE: Readonly<Best> = { fit: 0 }
+
+function bestOf(bests: Map<string, Best>, source: string, fit: number): Best {
+  const known = bests.get(source)
+  if (known !== undefined) {
+    if (known.fit < fit) known.fit = fit
+    return known
+  }
+  const best = { fit }
+  bests.set(source, best)
+  return best
 }
 
 /** A listing that no ranking put forward. */

@@ -21,7 +21,8 @@ export function rounded(fit: number): number {
 /** Best first; ties by trust, then by name. */
 export function byFit(a: Fitting, b: Fitting): number {
   if (a.fit !== b.fit) return b.fit - a.fit
-  const [one, other] = [a.candidate.listing, b.candidate.listing]
+  const one = a.candidate.listing
+  const other = b.candidate.listing
   return other.trust - one.trust || compareNames(one.name, other.name)
 }
 

@@ -42,15 +42,20 @@ export const WEIGHTS: Features = {
   server: 0.47,
 }
 
-const NAMES = Object.keys(WEIGHTS) as (keyof Features)[]
-
 /** Brings sums into the range of 0 to about 1. */
 export const FIT_UNIT = 20
 
 /** How well a candidate fits, 0 to about 1. */
 export function fitOf(features: Features): number {
-  let sum = 0
-  for (const name of NAMES) sum += WEIGHTS[name] * features[name]
+  const sum =
+    WEIGHTS.coverage * features.coverage +
+    WEIGHTS.longWords * features.longWords +
+    WEIGHTS.partWords * features.partWords +
+    WEIGHTS.plainMeaning * features.plainMeaning +
+    WEIGHTS.partMeaning * features.partMeaning +
+    WEIGHTS.partPlace * features.partPlace +
+    WEIGHTS.parameters * features.parameters +
+    WEIGHTS.server * features.server
   return Math.max(0, sum / FIT_UNIT)
 }
 

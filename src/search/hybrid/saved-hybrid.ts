@@ -86,21 +86,13 @@ export class SavedHybrid {
   update(source: string, listings: readonly Listing[]): Uint8Array | undefined {
     const saved = this.#sources.get(source)
     const { numbers } = this.#indexes.vectors
-    if (saved === undefined || !this.#isSame(saved, listings)) {
+    if (saved === undefined || !isSame(saved, listings) || !numbers.claim(source, listings, saved.first)) {
       this.#changed.set(source, listings)
       return undefined
     }
     this.#sources.delete(source)
     this.#changed.delete(source)
-    numbers.claim(source, listings, saved.first)
     return this.#marks.subarray(saved.first, saved.first + saved.count)
-  }
-
-  #isSame({ count, digest }: SavedSource, listings: readonly Listing[]): boolean {
-    if (count !== listings.length || new Set(listings).size < count) return false
-    const { numbers } = this.#indexes.vectors
-    if (listings.some((listing) => numbers.numberOf(listing) !== undefined)) return false
-    return digestOfListings(listings) === digest
   }
 
   /** Fills the indexes: with what was claimed, then with the sources that have changed since. */
@@ -142,6 +134,10 @@ export class SavedHybrid {
       keys: new Float64Array(...placeOf(keys, 8)).slice(),
     }
   }
+}
+
+function isSame({ count, digest }: SavedSource, listings: readonly Listing[]): boolean {
+  return count === listings.length && digestOfListings(listings) === digest
 }
 
 function marked(numbers: readonly number[], count: number): Uint8Array {

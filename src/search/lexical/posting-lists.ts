@@ -66,8 +66,14 @@ export class PostingLists {
   /** Visits the postings of these listings, which are sorted: the place in `values`, and that among the listings. */
   findAll(id: number, listings: Uint32Array, visit: (at: number, place: number) => void): void {
     const { values } = this
-    const end = (this.starts[id] as number) + (this.lengths[id] as number)
     let at = this.starts[id] as number
+    const end = at + (this.lengths[id] as number)
+    // A short list is read from end to end.
+    for (let place = 0; end - at < SHORT_LIST && at < end; at++) {
+      const listing = (values[at] as number) >>> LISTING_SHIFT
+      while (place < listings.length && (listings[place] as number) < listing) place++
+      if (listings[place] === listing) visit(at, place)
+    }
     for (let place = 0; place < listings.length && at < end; place++) {
       const listing = listings[place] as number
       // Ever longer steps find a near one quickly, and a far one too.
@@ -189,6 +195,9 @@ function highestImpact(values: Uint32Array): number {
   for (let at = 0; at < values.length; at++) highest = Math.max(highest, (values[at] as number) & IMPACT_MASK)
   return highest
 }
+
+/** Lists up to about this long are read from end to end faster than searched. */
+const SHORT_LIST = 32
 
 /** The first place from `start` on whose posting is of this listing or a later one; `end` if there is none. */
 function firstFrom(values: Uint32Array, start: number, end: number, listing: number): number {

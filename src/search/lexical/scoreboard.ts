@@ -84,6 +84,7 @@ export class Scoreboard {
     const reading = terms.map((term) => new Reading(term, postings)).sort((a, b) => b.highest - a.highest)
     const wholeCover = terms.reduce((sum, { cover }) => sum + cover, 0)
     const bounds = boundsOf(reading, wholeCover)
+    const asksForAll = countsAll && isAccepted !== undefined
     const waiting = [...watched].sort((a, b) => b - a)
     const highest = new Highest(limit > 0 ? Math.min(limit, end) : 0)
     const best: Tally[] = []
@@ -102,10 +103,16 @@ export class Scoreboard {
         const place = this.#held[at] as number
         const gain = this.#cells[CELL * place + GAIN] as number
         if (gain === 0) continue
+        const isWatched = at < watchedHere
+        // No score exceeds the gain.
+        if (gain < least && !isWatched && !asksForAll) {
+          total++
+          continue
+        }
         const listing = start + place
         const coverage = (this.#cells[CELL * place + COVER] as number) / wholeCover
         const score = scoreOf(gain, coverage)
-        if (at < watchedHere) found.push({ listing, score, coverage })
+        if (isWatched) found.push({ listing, score, coverage })
         if (score < least && !countsAll) continue
         if (isAccepted !== undefined && !isAccepted(listing)) continue
         total++

@@ -8,10 +8,10 @@ import { type NearestQuery, type SavedVectors, VectorIndex } from './vector-inde
 /** Maximum texts per call of an embedder. */
 const BATCH_SIZE = 256
 
-/** A listing and its cosine similarity to the query. */
-export interface Likeness {
-  readonly listing: Listing
-  readonly similarity: number
+/** Numbers of listings near to a vector, and their cosine similarities to it. */
+export interface Nearness {
+  readonly numbers: readonly number[]
+  readonly similarities: Float64Array
 }
 
 export interface ListingVectorsOptions {
@@ -72,23 +72,20 @@ export class ListingVectors {
    * For each query, at least the `count` accepted listings nearest to its vector, or all if there are fewer; unordered.
    * All queries share one scan.
    */
-  nearest(queries: readonly NearestQuery[], accepts?: (listing: Listing) => boolean): Likeness[][] {
+  nearest(queries: readonly NearestQuery[], accepts?: (listing: Listing) => boolean): Nearness[] {
     const isAccepted = accepts && ((number: number) => this.#isAccepted(number, accepts))
     const found = this.#vectors.nearest(queries, isAccepted)
-    return queries.map(({ vector }, at) => {
-      const likenesses: Likeness[] = []
-      for (const number of found[at] ?? []) {
-        const listing = this.numbers.listings[number]
-        if (listing !== undefined)
-          likenesses.push({ listing, similarity: this.#vectors.similarity(vector, number) })
-      }
-      return likenesses
+    return found.map((near, at) => {
+      const numbers = near.filter((number) => this.numbers.listings[number] !== undefined)
+      const vector = (queries[at] as NearestQuery).vector
+      const [similarities = new Float64Array(0)] = this.#vectors.similarities([vector], numbers)
+      return { numbers, similarities }
     })
   }
 
-  similarity(vector: Float32Array, listing: Listing): number {
-    const number = this.numbers.numberOf(listing)
-    return number === undefined ? 0 : this.#vectors.similarity(vector, number)
+  /** The similarities of some vectors to some listings, by their numbers: by vector, then by listing. */
+  similarities(vectors: readonly Float32Array[], numbers: readonly number[]): readonly Float64Array[] {
+    return this.#vectors.similarities(vectors, numbers)
   }
 
   /** How many listings have a vector, and the mean of these vectors. */

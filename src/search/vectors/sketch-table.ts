@@ -1,10 +1,13 @@
 import { KernelRoom, PlainRoom, type SketchRoom } from './sketch-rooms.ts'
 
 /** From this many sketches on, a kernel is worth its memory of 64 KB at least. */
-const KERNEL_FROM = 2_048
+export const KERNEL_FROM = 2_048
 
 /** Sketches that are compared with one query after the other: they fit in the fastest cache. */
 const BLOCK = 1_024
+
+/** The first block is small: those after it are only searched for what is closer than its closest. */
+const FIRST_BLOCK = 256
 
 /** One wanted list of the sketches closest to a query. */
 export interface SketchQuery {
@@ -67,14 +70,16 @@ export class SketchTable {
       queries.map(({ sketch }) => sketch),
       Math.max(0, ...closest.map(({ room }) => room)),
     )
-    for (let start = 0; start < end; start += BLOCK)
-      for (const one of closest) one.read(start, Math.min(end, start + BLOCK))
+    for (let start = 0, block = FIRST_BLOCK; start < end; start += block) {
+      if (start > 0) block = Math.min(BLOCK, start)
+      for (const one of closest) one.read(start, Math.min(end, start + block))
+    }
     return closest.map((one) => one.numbers())
   }
 }
 
 /** Found sketches are sorted out once there are twice as many as wanted, and at least this many. */
-const LEAST_FOUND = 256
+const LEAST_FOUND = 128
 
 /**
  * The closest sketches of one query so far. Once enough are found, only closer ones are of interest, so that almost none of

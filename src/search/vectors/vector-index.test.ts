@@ -18,8 +18,8 @@ describe('a vector index', () => {
       fc.property(vector, vector, (a, b) => {
         const index = new VectorIndex(SIZE)
         index.set(3, a)
-        expect(index.similarity(b, 3)).toBeCloseTo(dot(a, b), 1)
-        expect(index.similarity(a, 3)).toBeCloseTo(1, 1)
+        expect(similarity(index, b, 3)).toBeCloseTo(dot(a, b), 1)
+        expect(similarity(index, a, 3)).toBeCloseTo(1, 1)
       }),
     )
   })
@@ -84,7 +84,7 @@ describe('a vector index', () => {
         const held = index.get(0)
         if (held) copy.restore(5, held)
         expect(copy.get(5)).toEqual(held)
-        expect(copy.similarity(b, 5)).toBe(index.similarity(b, 0))
+        expect(similarity(copy, b, 5)).toBe(similarity(index, b, 0))
         expect(nearest(copy, a, 1)).toEqual([5])
       }),
     )
@@ -97,7 +97,7 @@ describe('a vector index', () => {
     index.set(1, b)
     index.delete(0)
     expect(nearest(index, a, 5)).toEqual([1])
-    expect(index.similarity(a, 0)).toBe(0)
+    expect(similarity(index, a, 0)).toBe(0)
     index.set(0, b)
     expect(nearest(index, b, 5).sort()).toEqual([0, 1])
     index.set(1, new Float32Array(SIZE))
@@ -142,4 +142,8 @@ function nearest(
 /** Some coordinates of a vector, to two digits. */
 function near(values: Float32Array, coordinates: readonly number[]): number[] {
   return coordinates.map((at) => Math.round(100 * (values[at] ?? 0)) / 100 + 0)
+}
+
+function similarity(index: VectorIndex, vector: Float32Array, number: number): number | undefined {
+  return index.similarities([vector], [number])[0]?.[0]
 }

@@ -1,4 +1,5 @@
-import { SketchTable } from './sketch-table.ts'
+import { openProducts, plainProducts, type RowProducts, refined } from './row-products.ts'
+import { KERNEL_FROM, SketchTable } from './sketch-table.ts'
 
 /** A vector, and how many numbers near it are wanted. */
 export interface NearestQuery {
@@ -25,6 +26,7 @@ export class VectorIndex {
   readonly dimensions: number
   readonly #sketcher: Sketcher
   readonly #table: SketchTable
+  #products: RowProducts | undefined
   #values: Int8Array
   /** By number: the scale of a byte; 0 if there is no vector. */
   #scales: Float32Array
@@ -49,8 +51,10 @@ export class VectorIndex {
 
   /** The mean of all vectors. */
   get mean(): Float32Array {
+    const mean = new Float32Array(this.#sum)
     const count = Math.max(1, this.#count)
-    return Float32Array.from(this.#sum, (sum) => sum / count)
+    for (let at = 0; at < mean.length; at++) mean[at] = (mean[at] as number) / count
+    return mean
   }
 
   /** Size in bytes, for memory accounting. */
@@ -129,13 +133,22 @@ export class VectorIndex {
     for (let number = 0; number < this.#end; number++) if (scales[number] !== 0) this.#count++
   }
 
-  /** The similarity of a vector to that of a number; 0 if it has none. */
-  similarity(vector: Float32Array, number: number): number {
-    const values = this.#values
-    const start = number * this.dimensions
-    const scale = this.#scales[number] ?? 0
-    if (scale === 0) return 0
-    return dot(vector, values, start, this.dimensions) * scale
+  /** The similarities of some vectors to those of some numbers, 0 for a number without: by vector, then by number. */
+  similarities(vectors: readonly Float32Array[], numbers: readonly number[]): Float64Array[] {
+    const rows = { values: this.#values, dimensions: this.dimensions }
+    const fine = vectors.map((vector) => refined(vector, this.dimensions))
+    const products = this.#multiplier().products(
+      rows,
+      numbers,
+      fine.map(({ values }) => values),
+    )
+    return products.map((ofVector, at) => {
+      const scale = fine[at]?.scale ?? 0
+      const similarities = new Float64Array(numbers.length)
+      for (let row = 0; row < similarities.length; row++)
+        similarities[row] = (ofVector[row] as number) * scale * (this.#scales[numbers[row] as number] ?? 0)
+      return similarities
+    })
   }
 
   /**
@@ -161,6 +174,13 @@ export class VectorIndex {
       const isAccepted = (number: number) => isPresent(number) && accepts(number)
       return this.#table.closest([query], this.#end, isAccepted)[0] ?? []
     })
+  }
+
+  /** In a small index, a kernel is not worth its memory. */
+  #multiplier(): RowProducts {
+    if (this.#end < KERNEL_FROM) return plainProducts
+    this.#products ??= openProducts(this.dimensions)
+    return this.#products
   }
 
   #place(number: number, vector: Float32Array | Int8Array, scale: number): void {
@@ -195,20 +215,6 @@ export class VectorIndex {
     this.#table.reserve(room)
     this.#scales = grown(this.#scales, new Float32Array(room))
   }
-}
-
-/** Four sums at a time: one or two take twice as long. */
-function dot(vector: Float32Array, values: Int8Array, start: number, length: number): number {
-  let [first, second, third, fourth] = [0, 0, 0, 0]
-  let at = 0
-  for (; at + 3 < length; at += 4) {
-    first += (vector[at] as number) * (values[start + at] as number)
-    second += (vector[at + 1] as number) * (values[start + at + 1] as number)
-    third += (vector[at + 2] as number) * (values[start + at + 2] as number)
-    fourth += (vector[at + 3] as number) * (values[start + at + 3] as number)
-  }
-  for (; at < length; at++) first += (vector[at] as number) * (values[start + at] as number)
-  return first + second + third + fourth
 }
 
 function grown<Numbers extends Int8Array | Float32Array>(from: Numbers, to: Numbers): Numbers {

@@ -6,14 +6,21 @@ import { useApi } from '../../use-api.ts'
 import { Connected } from './connected.tsx'
 import { Installed } from './installed.tsx'
 
+/** No event says that a client has left. */
+const REFRESH_MS = 10_000
+
 /** Who uses the gateway, who could, and how to connect one more. */
 export function Clients() {
-  const loaded = useApi('clients', {}, { after: ['session-opened', 'call-finished', 'surfaced'] })
+  const loaded = useApi(
+    'clients',
+    {},
+    { after: ['session-opened', 'call-finished', 'surfaced'], everyMs: REFRESH_MS },
+  )
   return (
     <>
       <Head title="Clients">Editors, assistants and agents that reach your tools through this gateway.</Head>
       <Show of={loaded}>
-        {({ connected, installed, canConnect, command }) => (
+        {({ connected, earlier, installed, canConnect, command }) => (
           <div class="stack">
             <Card title="Connected now">
               {connected.length === 0 ? (
@@ -25,6 +32,14 @@ export function Clients() {
                 <Connected clients={connected} />
               )}
             </Card>
+            {earlier.length > 0 && (
+              <Card title="Seen earlier">
+                <div class="stack">
+                  <p class="muted">No connection, and no request for a minute.</p>
+                  <Connected clients={earlier} />
+                </div>
+              </Card>
+            )}
             {canConnect && <Installed clients={installed} onChanged={loaded.reload} />}
             <ByHand command={command} />
           </div>

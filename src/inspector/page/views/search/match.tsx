@@ -3,7 +3,7 @@ import { linkTo } from '../../router.ts'
 import { ToolName } from '../../ui/badge.tsx'
 import { VisibleText } from '../../ui/visible-text.tsx'
 
-/** A match with its score beside the best one, and its reasons word by word. */
+/** A match with its score, and its reasons word by word. */
 export function Match({
   match: { name, score, description, reasons },
   rank,
@@ -11,7 +11,8 @@ export function Match({
 }: {
   readonly match: SearchSide['matches'][number]
   readonly rank: number
-  readonly best: number
+  /** The score of the best match; undefined where scores are probabilities, which need nothing beside them. */
+  readonly best: number | undefined
 }) {
   return (
     <li class="match">
@@ -25,7 +26,7 @@ export function Match({
         </div>
       </span>
       <span class="score small number" title={`score ${score}`}>
-        {scoreText(score)}
+        {best === undefined ? `${scoreText(100 * score)} %` : scoreText(score)}
         <span class="meter" aria-hidden="true">
           <i class="s0" style={{ width: `${Math.max(2, (100 * score) / (best || 1))}%` }} />
         </span>

@@ -48,13 +48,14 @@ export function Sides({
 }
 
 function Side({
-  side: { searcher, total, durationMs, matches, unmatchedTerms },
+  side: { searcher, total, durationMs, matches, isProbable, unmatchedTerms },
   limit,
 }: {
   readonly side: SearchSide
   readonly limit: number
 }) {
-  const best = matches[0]?.score ?? 1
+  // A poor match that is the best one must not look perfect.
+  const best = isProbable ? undefined : matches[0]?.score
   return (
     <Card
       title={
