@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { KernelProducts, plainProducts } from './row-products.ts'
+import { holdRows, KernelProducts, plainProducts } from './row-products.ts'
 
 const sizes = fc.record({
   dimensions: fc.integer({ min: 1, max: 70 }),
@@ -35,6 +35,19 @@ describe('products of rows', () => {
     const products = KernelProducts.open(dimensions)?.products({ values, dimensions }, numbers, [vector])
     const largest = 127 * 32_767 * dimensions
     expect(products?.[0]).toEqual(Int32Array.from(numbers, (number) => [largest, -largest, 0][number] ?? 0))
+  })
+
+  it('are the same for rows that are held', () => {
+    const dimensions = 11
+    const values = Int8Array.from({ length: 40 * dimensions }, (_, at) => scattered(at))
+    const vectors = [3, 5].map((one) =>
+      Int16Array.from({ length: dimensions }, (_, at) => scattered(one * at)),
+    )
+    const numbers = Array.from({ length: 40 }, (_, number) => number)
+    const held = holdRows({ values, dimensions })
+    // A second time, since the first leaves something in the memory.
+    for (const asked of [vectors, vectors.toReversed()])
+      expect(held.products(asked)).toEqual(plainProducts.products({ values, dimensions }, numbers, asked))
   })
 
   it('are none for no rows or no vectors', () => {

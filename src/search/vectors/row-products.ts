@@ -40,6 +40,21 @@ export function openProducts(dimensions: number): RowProducts {
   return KernelProducts.open(dimensions) ?? plainProducts
 }
 
+/** Rows that never change. */
+export interface HeldRows {
+  /** Compares all rows with each of the vectors: by vector, then by row. */
+  products(vectors: readonly Int16Array[]): readonly Int32Array[]
+}
+
+/** Holds rows that never change: they are not copied each time. */
+export function holdRows(rows: ByteRows): HeldRows {
+  const count = rows.values.length / rows.dimensions
+  const kernel = count <= BLOCK ? KernelProducts.open(rows.dimensions) : undefined
+  if (kernel !== undefined) return kernel.hold(rows)
+  const numbers = Array.from({ length: count }, (_, number) => number)
+  return { products: (vectors) => plainProducts.products(rows, numbers, vectors) }
+}
+
 /** Products in JavaScript, for small indexes and where there is no WebAssembly. */
 export const plainProducts: RowProducts = {
   products: ({ values, dimensions }, numbers, vectors) =>
@@ -117,14 +132,28 @@ export class KernelProducts implements RowProducts {
         const start = (numbers[first + row] as number) * dimensions
         this.#rows.set(values.subarray(start, start + dimensions), row * this.#stride)
       }
-      for (const [at, vector] of vectors.entries()) {
-        this.#vector.set(vector)
-        const { byteOffset: vectorAt } = this.#vector
-        this.#kernel.multiply(this.#rows.byteOffset, count, vectorAt, this.#products.byteOffset)
-        all[at]?.set(this.#products.subarray(0, count), first)
-      }
+      for (const [at, products] of this.#multiply(count, vectors).entries()) all[at]?.set(products, first)
     }
     return all
+  }
+
+  /** Keeps these rows, of which there are at most a block, for the next products with all of them. */
+  hold({ values, dimensions }: ByteRows): HeldRows {
+    const count = values.length / dimensions
+    for (let row = 0; row < count; row++)
+      this.#rows.set(values.subarray(row * dimensions, (row + 1) * dimensions), row * this.#stride)
+    return { products: (vectors) => this.#multiply(count, vectors) }
+  }
+
+  /** The products of the first rows in memory with each vector. */
+  #multiply(count: number, vectors: readonly Int16Array[]): Int32Array[] {
+    const { byteOffset: rowsAt } = this.#rows
+    const { byteOffset: productsAt } = this.#products
+    return vectors.map((vector) => {
+      this.#vector.set(vector)
+      this.#kernel.multiply(rowsAt, count, this.#vector.byteOffset, productsAt)
+      return this.#products.slice(0, count)
+    })
   }
 }
 
