@@ -6,7 +6,7 @@ import type { Listing } from '../tool.ts'
 import { CatalogueSearch } from './catalogue-search.ts'
 import { hybrid } from './hybrid.ts'
 import { parseQuery } from './query/query.ts'
-import { packSections, readSections } from './saved-index.ts'
+import { digestOfListings, packSections, readSections } from './saved-index.ts'
 import { acceptEvery } from './searcher.ts'
 import type { Embedder } from './vectors/embedder.ts'
 
@@ -171,6 +171,23 @@ describe('a saved index', () => {
     for (const [source, held] of workshop()) index.update(source, held)
     const other = hybrid({ embedder: table })
     expect(other.importVectors(restored.exportVectors())).toBe([...workshop().values()].flat().length)
+  })
+
+  it('tells listings apart whose texts are the same in another order or place', () => {
+    const [one] = [...workshop().values()].flat() as [Listing]
+    const withTexts = (changes: Partial<Listing>): Listing => ({ ...one, inputSchema: {}, ...changes })
+    const values = (...texts: string[]) => ({ properties: { p: { enum: texts } } })
+    const variants = [
+      [withTexts({ ownName: 'a', description: 'b' }), withTexts({ ownName: 'c', description: 'd' })],
+      [withTexts({ ownName: 'a', description: 'b', inputSchema: values('office', 'c', '', '', 'd') })],
+      [withTexts({ ownName: 'a', description: 'b', inputSchema: values('c') })],
+      [withTexts({ ownName: 'a', description: 'b', inputSchema: { properties: { p: {}, c: {} } } })],
+      [withTexts({ ownName: 'a', description: 'b\0' })],
+      [withTexts({ ownName: 'a', description: 'b' })],
+      [withTexts({ ownName: 'ab', description: '' })],
+    ]
+    expect(new Set(variants.map(digestOfListings)).size).toBe(variants.length)
+    expect(digestOfListings([withTexts({})])).toBe(digestOfListings([withTexts({})]))
   })
 
   it('is not made of a catalogue in which two sources have the same listing', async () => {

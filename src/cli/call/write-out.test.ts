@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { CallResult, ContentBlock } from 'toolcrib'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { fakeTerminal } from '../fake-terminal.fixture.ts'
-import { writeOut } from './write-out.ts'
+import { requireWritable, writeOut } from './write-out.ts'
 
 describe('call --out', () => {
   let cwd = ''
@@ -36,5 +36,13 @@ describe('call --out', () => {
     await write('c.txt', { type: 'text', text: 'x' })
     expect(readFileSync(join(cwd, 'c.txt'), 'utf8')).toBe('the text')
     await expect(write('no/such/folder', image('x'))).rejects.toMatchObject({ code: 'config-invalid' })
+  })
+
+  it('is checked before the call by the file, or by its folder where it does not exist', async () => {
+    const check = (out: string) => requireWritable(fakeTerminal({ cwd }).terminal, { out })
+    await check('new.png')
+    await check('/dev/null')
+    await expect(check('.')).rejects.toThrow('is a folder')
+    await expect(check('nowhere/a.png')).rejects.toThrow('cannot be written')
   })
 })

@@ -40,4 +40,9 @@ describe('parameterTexts', () => {
     )
     expect(parameterTexts({ properties }).names.length).toBeLessThan(1000)
   })
+
+  it('is bounded, also where parameters are allowed without a schema', () => {
+    const properties = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`p${at}`, true]))
+    expect(parameterTexts({ type: 'object', properties }).names.length).toBeLessThan(1_000)
+  })
 })
