@@ -143,7 +143,7 @@ describe('what a search activates', () => {
     const query = 'remind me of the dentist next week'
     const registry = new ToolRegistry({ mode: 'lazy', searcher: hybrid({ embedder: staticEmbedder() }) })
     registry.syncMcp('calendar', [
-      tool('create_event', { description: 'Adds an appointment to the calendar, with a reminder.' }),
+      tool('create_event', { description: 'Adds an appointment to the calendar.' }),
       tool('list_events', { description: 'Lists the appointments of a day.' }),
     ])
     registry.syncMcp('files', [tool('read_file', { description: 'Reads a file.' })])
