@@ -98,9 +98,13 @@ describe('what a session teaches memory', () => {
     const reasons = matches.flatMap((match) => match.reasons)
     expect(matches.length).toBeGreaterThan(0)
     expect(reasons).not.toContain('served a similar request before')
-    const hidden = await open({ deny: ['read_result'] }, memory)
-    const same = await hidden.session.search('tell everybody we have moved', { limit: 8 })
-    expect(same.matches.flatMap((match) => match.reasons)).toContain('served a similar request before')
+    // Neither a hidden meta-tool nor a filter of nothing makes it another policy.
+    for (const policy of [{ deny: ['read_result'] }, { filter: {} }]) {
+      const same = await (await open(policy, memory)).session.search('tell everybody we have moved', {
+        limit: 8,
+      })
+      expect(same.matches.flatMap((match) => match.reasons)).toContain('served a similar request before')
+    }
   })
 
   it('never breaks a search or a call when the store fails', async () => {

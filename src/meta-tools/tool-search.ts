@@ -81,7 +81,7 @@ function describeTool({ style, behind, ...options }: SearchToolOptions & { style
   const steps =
     style === 'two-step'
       ? `A query returns names and descriptions; then load one with name, and ${howToCall(options)}.`
-      : `Matches that may fit are loaded with their parameters: ${howToCall(options)}. Loaded tools stay.`
+      : `Matches that may fit are loaded with their parameters: ${howToCall(options)}. Loaded tools stay until newer ones need their room.`
   return `Finds tools that are not shown to you, and loads them. Search before you conclude that something cannot be done. ${HOW_TO_ASK} ${steps}\nBehind it:\n${behind}`
 }
 

@@ -293,11 +293,15 @@ export function memoryOf({
 }: Pick<SessionSettings, 'memory' | 'policy' | 'allowlists' | 'searcher'>): ContextMemory | undefined {
   if (!memory) return undefined
   const embedder = isVectorSearcher(searcher) ? searcher.embedderName : ''
-  return memory.under(hashText(canonicalJson([withoutMetaTools(policy), allowlists, embedder])))
+  return memory.under(hashText(canonicalJson([tellingPart(policy), allowlists, embedder])))
 }
 
-/** Which meta-tools are hidden says nothing about the tools that may be found. */
-function withoutMetaTools({ deny = [], ...policy }: Policy): Policy {
+/** Which meta-tools are hidden, and a filter of nothing, say nothing about the tools that may be found. */
+function tellingPart({ deny = [], filter = {}, ...policy }: Policy): Policy {
   const denied = deny.filter((name) => !isMetaToolName(name))
-  return denied.length === 0 ? policy : { ...policy, deny: denied }
+  return {
+    ...policy,
+    ...(denied.length === 0 ? {} : { deny: denied }),
+    ...(Object.keys(filter).length === 0 ? {} : { filter }),
+  }
 }

@@ -37,7 +37,7 @@ Examples:
   toolcrib search '/^list_/' --limit 20            a regular expression
   toolcrib search --searcher lexical read a file   by words, not by meaning
 ${NAMES_HELP}
-Quote what your shell would interpret. If nothing matches, or nothing well, a note says which words found nothing and how to ask.
+Quote what your shell would interpret. If nothing matches well, a note says which words found nothing and how to ask.
 
 ${REGISTRY_HELP}
 ${REFRESH_HELP}
