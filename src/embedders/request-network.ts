@@ -24,13 +24,13 @@ export class RequestNetwork {
   /** The changed vectors, of length 1; zeros stay zeros. */
   changed(vectors: readonly Float32Array[]): Float32Array[] {
     const asked = vectors.map((vector) => refined(vector, vector.length))
-    const heard = this.#listening.products(asked.map(({ values }) => values))
-    const active = heard.map((products, at) => this.#activate(products, asked[at]?.scale ?? 0))
+    const products = this.#listening.products(asked.map(({ values }) => values))
+    const active = products.map((ofUnits, at) => this.#activate(ofUnits, asked[at]?.scale ?? 0))
     const added = this.#adding.products(active.map(({ values }) => values))
     return vectors.map((vector, at) => sumOf(vector, added[at] as Int32Array, active[at]?.scale ?? 0))
   }
 
-  /** How much of what each unit adds counts: as much as it hears, and nothing if that is below zero. */
+  /** How much of what each unit adds counts: as much as its product with the vector, and nothing if that is below zero. */
   #activate(products: Int32Array, scale: number): FineVector {
     const units = this.#scales.length
     const active = new Float32Array(units)

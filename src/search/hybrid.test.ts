@@ -59,9 +59,9 @@ describe('hybrid', () => {
       'resize the image for Ann, then email the picture to my whole team',
     ]) {
       const again = index.rankAgain?.(await rank(index, query), { limit: 4, accepts: noMail })
-      const anew = await index.rank(parseQuery(query), { limit: 4, accepts: noMail })
-      expect(again?.matches).toEqual(anew.matches)
-      expect(again?.confidence).toBe(anew.confidence)
+      const fresh = await index.rank(parseQuery(query), { limit: 4, accepts: noMail })
+      expect(again?.matches).toEqual(fresh.matches)
+      expect(again?.confidence).toBe(fresh.confidence)
     }
   })
 
@@ -79,8 +79,8 @@ describe('hybrid', () => {
     const accepts = (listing: Listing) => listing !== words
     const ranking = await rank(index, 'wire cash')
     expect(index.rankAgain?.(ranking, { limit: 4, accepts })).toBeUndefined()
-    const anew = await index.rank(parseQuery('wire cash'), { limit: 4, accepts })
-    expect(anew.matches.map(({ listing }) => listing.ownName)).toContain('transfer_money')
+    const fresh = await index.rank(parseQuery('wire cash'), { limit: 4, accepts })
+    expect(fresh.matches.map(({ listing }) => listing.ownName)).toContain('transfer_money')
   })
 
   it('does not rank again after an update', async () => {

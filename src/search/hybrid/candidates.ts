@@ -61,7 +61,7 @@ export class CandidateFinder {
     const left = new Set(numbers)
     const scoreOf = (number: number) => found.scan.rate(number).score
     const topScore = numbers.reduce((top, number) => Math.max(top, scoreOf(number)), 0)
-    // Which words no listing contains is another question then.
+    // Then other words are unmatched, which only a new scan can tell.
     if (topScore === 0 && found.numbers.some((number) => scoreOf(number) > 0)) return undefined
     const parts = found.parts.map((part) => ({ ...part, scores: onlyOf(part.scores, left) }))
     return { ...found, numbers, topScore: topScore || 1, parts }

@@ -48,10 +48,9 @@ export interface HeldRows {
 
 /** Holds rows that never change: they are not copied each time. */
 export function holdRows(rows: ByteRows): HeldRows {
-  const count = rows.values.length / rows.dimensions
-  const kernel = count <= BLOCK ? KernelProducts.open(rows.dimensions) : undefined
-  if (kernel !== undefined) return kernel.hold(rows)
-  const numbers = Array.from({ length: count }, (_, number) => number)
+  const numbers = Array.from({ length: rows.values.length / rows.dimensions }, (_, number) => number)
+  const kernel = numbers.length <= BLOCK ? KernelProducts.open(rows.dimensions) : undefined
+  if (kernel !== undefined) return kernel.hold(rows, numbers)
   return { products: (vectors) => plainProducts.products(rows, numbers, vectors) }
 }
 
@@ -120,29 +119,28 @@ export class KernelProducts implements RowProducts {
     this.#rows = new Int8Array(buffer, 2 * stride + 4 * BLOCK, BLOCK * stride)
   }
 
-  products(
-    { values, dimensions }: ByteRows,
-    numbers: readonly number[],
-    vectors: readonly Int16Array[],
-  ): Int32Array[] {
+  products(rows: ByteRows, numbers: readonly number[], vectors: readonly Int16Array[]): Int32Array[] {
     const all = vectors.map(() => new Int32Array(numbers.length))
     for (let first = 0; first < numbers.length; first += BLOCK) {
-      const count = Math.min(BLOCK, numbers.length - first)
-      for (let row = 0; row < count; row++) {
-        const start = (numbers[first + row] as number) * dimensions
-        this.#rows.set(values.subarray(start, start + dimensions), row * this.#stride)
-      }
+      const count = this.#copy(rows, numbers.slice(first, first + BLOCK))
       for (const [at, products] of this.#multiply(count, vectors).entries()) all[at]?.set(products, first)
     }
     return all
   }
 
-  /** Keeps these rows, of which there are at most a block, for the next products with all of them. */
-  hold({ values, dimensions }: ByteRows): HeldRows {
-    const count = values.length / dimensions
-    for (let row = 0; row < count; row++)
-      this.#rows.set(values.subarray(row * dimensions, (row + 1) * dimensions), row * this.#stride)
+  /** Keeps these rows, of which there are at most a block, for all products from now on. Nothing else may use it then. */
+  hold(rows: ByteRows, numbers: readonly number[]): HeldRows {
+    const count = this.#copy(rows, numbers)
     return { products: (vectors) => this.#multiply(count, vectors) }
+  }
+
+  /** Copies at most a block of rows; returns how many. */
+  #copy({ values, dimensions }: ByteRows, numbers: readonly number[]): number {
+    for (const [row, number] of numbers.entries()) {
+      const start = number * dimensions
+      this.#rows.set(values.subarray(start, start + dimensions), row * this.#stride)
+    }
+    return numbers.length
   }
 
   /** The products of the first rows in memory with each vector. */
