@@ -4,9 +4,10 @@ import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, Found, RequestVectors } from './hybrid/features.ts'
 import { type Fitting, liftedBy, toRanked } from './hybrid/fitting.ts'
 import { type Asked, Judge } from './hybrid/judge.ts'
+import { ListingTraits } from './hybrid/listing-traits.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores } from './hybrid/ranker.ts'
-import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
+import { type HybridIndexes, packHybrid, SavedHybrid, updateIndexes } from './hybrid/saved-hybrid.ts'
 import type { WordScan } from './lexical/word-scan.ts'
 import { LexicalIndex } from './lexical.ts'
 import { asksForDeprecated } from './query/deprecated.ts'
@@ -54,6 +55,7 @@ export class HybridIndex implements SearchIndex {
   readonly #vectors: ListingVectors
   readonly #options: Omit<HybridOptions, 'embedder'>
   readonly #lexical: LexicalIndex
+  readonly #traits: ListingTraits
   readonly #finder: CandidateFinder
   readonly #judge: Judge
   readonly #named = new NamedListings()
@@ -72,26 +74,22 @@ export class HybridIndex implements SearchIndex {
     this.#options = options
     this.#deadline = new EmbedderDeadline(embedder.name, options)
     this.#lexical = new LexicalIndex(vectors.numbers)
-    this.#finder = new CandidateFinder(this.#lexical, vectors)
-    this.#judge = new Judge(embedder, vectors)
+    this.#traits = new ListingTraits(vectors.numbers)
+    this.#finder = new CandidateFinder(this.#lexical, vectors, this.#traits)
+    this.#judge = new Judge(embedder, vectors, this.#traits)
   }
 
   update(source: string, listings: readonly Listing[]): void {
     this.#ranked = new WeakMap()
-    const marks = this.#saved?.update(source, listings)
-    if (this.#saved === undefined) {
-      const change = this.#vectors.numbers.update(source, listings)
-      this.#lexical.change(change)
-      this.#vectors.change(change)
-    }
+    if (this.#saved !== undefined) this.#saved.update(source, listings)
+    else updateIndexes(this.#indexes, source, listings)
     this.#named.update(source, listings)
-    for (const [at, listing] of listings.entries()) this.#judge.note(listing, marks?.[at])
   }
 
   /** The whole index in bytes; undefined while vectors are missing, and before the first search of a restored index. */
   pack(): Uint8Array | undefined {
     if (this.#saved !== undefined) return undefined
-    return packHybrid(this.#indexes, (listing) => this.#judge.markOf(listing))
+    return packHybrid(this.#indexes)
   }
 
   /** Starts from the sections of `pack`, before the first update. */
@@ -99,8 +97,13 @@ export class HybridIndex implements SearchIndex {
     this.#saved = new SavedHybrid(sections, this.#indexes)
   }
 
-  get #indexes() {
-    return { embedder: this.#embedder, lexical: this.#lexical, vectors: this.#vectors }
+  get #indexes(): HybridIndexes {
+    return {
+      embedder: this.#embedder,
+      lexical: this.#lexical,
+      vectors: this.#vectors,
+      traits: this.#traits,
+    }
   }
 
   /** Once a search begins, all sources that are still there have claimed their part of a saved index. */

@@ -12,6 +12,7 @@ import {
   type RequestVectors,
   rememberedCandidate,
 } from './features.ts'
+import type { ListingTraits } from './listing-traits.ts'
 
 /** How many candidates each kind of ranking puts forward at least; more would only change the tail. */
 const BY_WORDS = 64
@@ -28,10 +29,12 @@ const ENOUGH_LEFT = 0.5
 export class CandidateFinder {
   readonly #lexical: LexicalIndex
   readonly #vectors: ListingVectors
+  readonly #traits: ListingTraits
 
-  constructor(lexical: LexicalIndex, vectors: ListingVectors) {
+  constructor(lexical: LexicalIndex, vectors: ListingVectors, traits: ListingTraits) {
     this.#lexical = lexical
     this.#vectors = vectors
+    this.#traits = traits
   }
 
   find(request: Request, vectors: RequestVectors, options: RankOptions): Found {
@@ -69,12 +72,12 @@ export class CandidateFinder {
 
   /** The candidates with their features. */
   describe(found: Found): Candidate[] {
-    return describeCandidates(found, this.#vectors)
+    return describeCandidates(found, this.#vectors, this.#traits)
   }
 
   /** A listing that no ranking put forward. */
   remembered(listing: Listing): Candidate {
-    return rememberedCandidate(listing, this.#numberOf(listing))
+    return rememberedCandidate(listing, this.#numberOf(listing), this.#traits)
   }
 
   #numberOf(listing: Listing): number {
