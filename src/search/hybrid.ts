@@ -60,6 +60,8 @@ export class HybridIndex implements SearchIndex {
   readonly #judge: Judge
   readonly #named = new NamedListings()
   readonly #deadline: EmbedderDeadline
+  /** How many updates there were: what was read before one is outdated after it. */
+  #updates = 0
   /** What was found for a ranking, until the next update. */
   #ranked = new WeakMap<Ranking, { readonly found: Found; readonly asked: LiftedRequest }>()
   #saved: SavedHybrid | undefined
@@ -80,6 +82,7 @@ export class HybridIndex implements SearchIndex {
   }
 
   update(source: string, listings: readonly Listing[]): void {
+    this.#updates++
     this.#ranked = new WeakMap()
     if (this.#saved !== undefined) this.#saved.update(source, listings)
     else updateIndexes(this.#indexes, source, listings)
@@ -115,19 +118,20 @@ export class HybridIndex implements SearchIndex {
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
     this.#settle()
     const request = this.#read(query)
-    const unmatchedTerms = this.#lexical.scan(request.words, options.accepts).unmatchedWords()
+    const read = { scan: this.#lexical.scan(request.words, options.accepts), updates: this.#updates }
+    const unmatchedTerms = read.scan.unmatchedWords()
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
-    if ('failure' in embedded) {
-      const scan = this.#lexical.scan(request.words, options.accepts)
+    const isCurrent = read.updates === this.#updates
+    const scan = isCurrent ? read.scan : this.#lexical.scan(request.words, options.accepts)
+    if ('failure' in embedded)
       return { ...rankByWords(scan, options.limit), unmatchedTerms, failure: embedded.failure }
-    }
     const { vectors, terms } = embedded
 
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
     const asked = { unmatchedTerms, terms, lifts, allowsDeprecated: asksForDeprecated(query.words) }
-    const found = this.#finder.find(request, vectors, options)
+    const found = this.#finder.find(request, scan, vectors, options)
     const ranking = this.#rankFound(found, asked, options)
     this.#ranked.set(ranking, { found, asked })
     return ranking
@@ -165,9 +169,9 @@ export class HybridIndex implements SearchIndex {
     this.#settle()
     const request = this.#read(query)
     const embedded = await this.#embed(request, [])
-    return 'failure' in embedded
-      ? undefined
-      : this.#finder.describe(this.#finder.find(request, embedded.vectors, options))
+    if ('failure' in embedded) return undefined
+    const scan = this.#lexical.scan(request.words, options.accepts)
+    return this.#finder.describe(this.#finder.find(request, scan, embedded.vectors, options))
   }
 
   #read(query: Query): Request {

@@ -1,8 +1,9 @@
 import type { Listing } from '../../tool.ts'
+import type { WordScan } from '../lexical/word-scan.ts'
 import type { LexicalIndex } from '../lexical.ts'
 import type { Request } from '../query/request.ts'
 import { acceptEvery, type RankOptions } from '../searcher.ts'
-import { bestRows } from '../top-matches.ts'
+import { highestRows } from '../top-matches.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import {
   type Candidate,
@@ -37,14 +38,14 @@ export class CandidateFinder {
     this.#traits = traits
   }
 
-  find(request: Request, vectors: RequestVectors, options: RankOptions): Found {
+  /** `scan`: the words of the whole request, read since the last update. */
+  find(request: Request, scan: WordScan, vectors: RequestVectors, options: RankOptions): Found {
     const { limit, accepts, countsAll = true } = options
     const near = this.#nearest(vectors, limit, accepts)
     const parts = request.parts.map(({ text, words }, at) =>
       this.#viewPart(text, words, near.parts[at] ?? [], accepts),
     )
     const others = new Set([...near.whole, ...near.plain, ...parts.flatMap(({ candidates }) => candidates)])
-    const scan = this.#lexical.scan(request.words, accepts)
     const byWords = scan.best(Math.max(limit, BY_WORDS), { watched: [...others], countsAll })
     const numbers = [...new Set([...byWords.map(({ number }) => number), ...others])]
     return { request, vectors, numbers, topScore: byWords[0]?.score || 1, scan, parts }
@@ -111,9 +112,7 @@ export class CandidateFinder {
       accepts === acceptEvery ? undefined : accepts,
     )
     const nearest = near.map(({ numbers, similarities }, at) =>
-      bestRows(similarities)
-        .slice(0, queries[at]?.count)
-        .map((row) => numbers[row] as number),
+      highestRows(similarities, queries[at]?.count ?? 0).map((row) => numbers[row] as number),
     )
     return {
       whole: nearest[0] ?? [],

@@ -2,7 +2,7 @@ import type { Listing } from '../../tool.ts'
 import { STOP_WORDS } from '../lexical/text-words.ts'
 import type { WordScan } from '../lexical/word-scan.ts'
 import type { Request } from '../query/request.ts'
-import { bestRows } from '../top-matches.ts'
+import { placesOf } from '../top-matches.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import { Centre } from './centre.ts'
 import { BUILTIN, type ListingTraits } from './listing-traits.ts'
@@ -169,8 +169,7 @@ class PartPlaces {
     this.words = Float64Array.from(numbers, (number) => scores.get(number) ?? 0)
     const unit = PART_MEANING / unitOf(cosines)
     const fits = cosines.map((cosine, row) => unit * cosine + PART_WORDS * (this.words[row] ?? 0))
-    this.places = new Uint32Array(fits.length)
-    for (const [at, row] of bestRows(fits).entries()) this.places[row] = at + 1
+    this.places = placesOf(fits)
   }
 }
 
