@@ -21,7 +21,7 @@ const BY_MEANING = 48
 const BY_PART = 10
 
 /** The matches of a part by words that count as such. */
-const MATCHES_OF_PART = 24
+const MATCHES_OF_PART = 12
 
 /** The share of the candidates that must be left for them to be those of a smaller catalogue. */
 const ENOUGH_LEFT = 0.5
@@ -45,7 +45,7 @@ export class CandidateFinder {
     const parts = request.parts.map(({ text, words }, at) =>
       this.#viewPart(text, words, near.parts[at] ?? [], accepts),
     )
-    const others = new Set([...near.whole, ...near.plain, ...parts.flatMap(({ candidates }) => candidates)])
+    const others = new Set([...near.wholes, ...parts.flatMap(({ candidates }) => candidates)])
     const byWords = scan.best(Math.max(limit, BY_WORDS), { watched: [...others], countsAll })
     const numbers = [...new Set([...byWords.map(({ number }) => number), ...others])]
     return { request, vectors, numbers, topScore: byWords[0]?.score || 1, scan, parts }
@@ -101,7 +101,8 @@ export class CandidateFinder {
   /** The listings nearest to each vector of a request, by number, from one scan. */
   #nearest({ whole, plain, parts }: RequestVectors, limit: number, accepts: RankOptions['accepts']) {
     const count = Math.max(limit, BY_MEANING)
-    const wholes = plain === whole ? [whole] : [whole, plain]
+    // The values of a request for several things belong to its parts.
+    const wholes = plain === whole || parts.length > 0 ? [plain] : [whole, plain]
     const queries = [
       ...wholes.map((vector) => ({ vector, count })),
       ...parts.map((vector) => ({ vector, count: BY_PART })),
@@ -114,11 +115,7 @@ export class CandidateFinder {
     const nearest = near.map(({ numbers, similarities }, at) =>
       highestRows(similarities, queries[at]?.count ?? 0).map((row) => numbers[row] as number),
     )
-    return {
-      whole: nearest[0] ?? [],
-      plain: plain === whole ? [] : (nearest[1] ?? []),
-      parts: nearest.slice(wholes.length),
-    }
+    return { wholes: nearest.slice(0, wholes.length).flat(), parts: nearest.slice(wholes.length) }
   }
 }
 

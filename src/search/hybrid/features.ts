@@ -67,8 +67,9 @@ export function describeCandidates(
   const similarities = new Similarities(found, vectors)
   const { whole, plain, best, plainBest } = similarities
   const meanings = found.parts.length === 0 ? similarities.meanings() : undefined
+  const rowOf = new Map(found.parts.length === 0 ? [] : numbers.map((number, row) => [number, row]))
   const parts = found.parts.map(
-    (part, at) => new PartPlaces(part, numbers, similarities.parts[at] ?? new Float64Array(numbers.length)),
+    (part, at) => new PartPlaces(part, rowOf, similarities.parts[at] ?? new Float64Array(numbers.length)),
   )
   const length = lengthOf(request)
   const drafts = numbers.map((number, row): Draft => {
@@ -163,12 +164,18 @@ class PartPlaces {
   /** From 1, the best. */
   readonly places: Uint32Array
 
-  constructor({ text, scores }: PartView, numbers: readonly number[], cosines: Float64Array) {
+  constructor({ text, scores }: PartView, rowOf: ReadonlyMap<number, number>, cosines: Float64Array) {
     this.text = text
     this.cosines = cosines
-    this.words = Float64Array.from(numbers, (number) => scores.get(number) ?? 0)
+    this.words = new Float64Array(cosines.length)
+    for (const [number, score] of scores) {
+      const row = rowOf.get(number)
+      if (row !== undefined) this.words[row] = score
+    }
     const unit = PART_MEANING / unitOf(cosines)
-    const fits = cosines.map((cosine, row) => unit * cosine + PART_WORDS * (this.words[row] ?? 0))
+    const fits = new Float64Array(cosines.length)
+    for (let row = 0; row < fits.length; row++)
+      fits[row] = unit * (cosines[row] as number) + PART_WORDS * (this.words[row] as number)
     this.places = placesOf(fits)
   }
 }
