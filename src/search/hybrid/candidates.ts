@@ -18,6 +18,10 @@ import type { ListingTraits } from './listing-traits.ts'
 /** How many candidates each kind of ranking puts forward at least; more would only change the tail. */
 const BY_WORDS = 64
 const BY_MEANING = 48
+
+/** The same for a request for several things: most of its candidates come from its parts. */
+const BY_WORDS_OF_ALL = 32
+const BY_MEANING_OF_ALL = 24
 const BY_PART = 10
 
 /** The matches of a part by words that count as such. */
@@ -46,7 +50,8 @@ export class CandidateFinder {
       this.#viewPart(text, words, near.parts[at] ?? [], accepts),
     )
     const others = new Set([...near.wholes, ...parts.flatMap(({ candidates }) => candidates)])
-    const byWords = scan.best(Math.max(limit, BY_WORDS), { watched: [...others], countsAll })
+    const wanted = Math.max(limit, parts.length === 0 ? BY_WORDS : BY_WORDS_OF_ALL)
+    const byWords = scan.best(wanted, { watched: [...others], countsAll })
     const numbers = [...new Set([...byWords.map(({ number }) => number), ...others])]
     return { request, vectors, numbers, topScore: byWords[0]?.score || 1, scan, parts }
   }
@@ -100,7 +105,7 @@ export class CandidateFinder {
 
   /** The listings nearest to each vector of a request, by number, from one scan. */
   #nearest({ whole, plain, parts }: RequestVectors, limit: number, accepts: RankOptions['accepts']) {
-    const count = Math.max(limit, BY_MEANING)
+    const count = Math.max(limit, parts.length === 0 ? BY_MEANING : BY_MEANING_OF_ALL)
     // The values of a request for several things belong to its parts.
     const wholes = plain === whole || parts.length > 0 ? [plain] : [whole, plain]
     const queries = [
