@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Terminal } from '../terminal.ts'
 import type { ConnectFlags } from './run-connect.ts'
 
-/** `toolcrib connect`: puts the gateway in place of a client's servers. */
+/** `toolcrib connect`: replaces a client's servers with the gateway. */
 export function connectCommand(terminal: Terminal): Command {
   return new Command('connect')
     .description('Let MCP clients use the gateway in place of their own servers.')

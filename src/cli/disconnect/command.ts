@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Terminal } from '../terminal.ts'
 import type { DisconnectFlags } from './run-disconnect.ts'
 
-/** `toolcrib disconnect`: puts a client's config back. */
+/** `toolcrib disconnect`: restores a client's config. */
 export function disconnectCommand(terminal: Terminal): Command {
   return new Command('disconnect')
     .description('Undo what "connect" did: give clients their own servers back.')

@@ -3,7 +3,7 @@ import { NAMES_HELP } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import type { LogsFlags } from './run-logs.ts'
 
-/** `toolcrib logs`: what the running gateway has noted. */
+/** `toolcrib logs`: the log of the running gateway. */
 export function logsCommand(terminal: Terminal): Command {
   return new Command('logs')
     .description('Show what happened lately in the running gateway of this config.')

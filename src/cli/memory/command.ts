@@ -7,7 +7,7 @@ export function memoryCommand(terminal: Terminal): Command {
   return (
     new Command('memory')
       .description('Show, export or forget what the search has learned from past use.')
-      // Not shown: there is no such word, but the error names the flag that was meant.
+      // Hidden: there is no such command, but the error names the flag that was meant.
       .argument('[word]')
       .usage('[options]')
       .option('--forget-tool <name>', 'forget one tool, such as github.create_issue')
