@@ -71,7 +71,7 @@ export async function planConnect(client: string, options: ConnectClientOptions)
   const { text, raw, entries } = await readClient(client, file)
   const entry = format.entry(options.door)
   if (entry === undefined)
-    throw invalid(`${file.title} starts its servers and takes no URL; connect it without --http`)
+    throw invalid(`${file.title} starts its servers and does not accept a URL; connect it without --http`)
   const known = [...options.known.values()]
   const isKnown = (server: ImportedServer) => known.some((other) => sameServer(other, server))
   const moved = [...entries].filter(([, server]) => !server.disabled && isKnown(server)).map(([name]) => name)

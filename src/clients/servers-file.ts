@@ -38,7 +38,7 @@ export class ServersFile {
    */
   static async open(path: string, { isReplaced = false } = {}): Promise<ServersFile> {
     if (!/\.(?:toml|json)$/.test(path))
-      throw invalid(`${path} is neither .toml nor .json; choose such a file`)
+      throw invalid(`${path} is neither .toml nor .json; choose a file with one of these extensions`)
     const file = new ServersFile(path, await loadFormat(path), await readText(path), isReplaced)
     file.servers()
     return file

@@ -175,7 +175,7 @@ export class HttpGateway {
     if (limits.maxRequests > 0 && load.total + this.#arriving >= limits.maxRequests)
       return refuseBusy(exchange)
     if (load.isFull(client.principal.id)) {
-      const message = 'too many calls are under way; wait for some of them to end'
+      const message = 'too many calls are in flight; wait for some of them to end'
       return refuseRpc(exchange, 429, { code: REFUSED, message, data: RETRY_HINT }, RETRY)
     }
     const room = this.#bodies.admit(exchange)

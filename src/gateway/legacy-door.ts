@@ -55,7 +55,7 @@ export class LegacyDoor {
       return refuseRpc(exchange, 400, {
         id,
         code: INVALID_REQUEST,
-        message: 'initialize opens a session by itself',
+        message: 'send initialize alone, not in a batch',
       })
     if (!isJson(params) || !isJson(params.capabilities) || typeof params.protocolVersion !== 'string')
       return refuseRpc(exchange, 400, { id, code: INVALID_PARAMS, message: 'initialize lacks parameters' })

@@ -57,7 +57,7 @@ export class ClientLoad {
    */
   begin(principal: string): () => void {
     const usage = this.#of(principal)
-    if (this.isFull(principal)) throw overloaded('too many calls are under way; wait for some of them to end')
+    if (this.isFull(principal)) throw overloaded('too many calls are in flight; wait for some of them to end')
     const { callsPerMinute } = this.#limits
     if (callsPerMinute > 0 && usage.allowance < 1)
       throw overloaded(

@@ -82,7 +82,7 @@ export class Metrics {
 
 const GAUGES = {
   toolcrib_sessions: 'Sessions of older clients that are open.',
-  toolcrib_calls_under_way: 'Requests under way at servers.',
+  toolcrib_calls_under_way: 'Requests in flight at servers.',
   toolcrib_calls_parked: 'Calls that wait for an answer of their client.',
   toolcrib_server_ready: '1 for a server that runs, 0 for one that does not.',
   toolcrib_tools: 'Tools that are registered.',

@@ -130,10 +130,10 @@ export class Traffic {
   }
 }
 
-const NOBODY = 'no client has a request under way that this could be for'
+const NOBODY = 'no client has a request in flight that this could be for'
 /** Clients get private connections as soon as a server has asked once. */
 const SEVERAL =
-  'several requests are under way, and it is not known which of them this is for; call the tool again: each has a connection of its own from now on'
+  'several requests are in flight, and it is not known which of them this is for; call the tool again: from now on each client has its own connection'
 
 function placeOf(server: string, sessionKey: string | undefined): string {
   return sessionKey === undefined ? `shared:${server}` : JSON.stringify([server, sessionKey])

@@ -47,7 +47,7 @@ export class Upstream {
         if (round === MAX_ROUNDS)
           throw new ToolcribError(
             'source-unavailable',
-            `server "${server}" asked ${MAX_ROUNDS} times and wants more`,
+            `server "${server}" asked ${MAX_ROUNDS} times and still needs more`,
           )
         const answers = await answerAll(result, line)
         result = await this.#servers.request(

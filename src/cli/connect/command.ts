@@ -29,7 +29,7 @@ The client starts "toolcrib serve --stdio", which shares the servers of a runnin
 sends requests to a gateway that you keep running; its token is in a file of your config folder, which "toolcrib serve" reads.
 
 Examples:
-  toolcrib connect                     which clients are there
+  toolcrib connect                     show the clients on this machine
   toolcrib connect cursor --dry-run    look first
   toolcrib connect claude-code codex
   toolcrib connect --all --yes

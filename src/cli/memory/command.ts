@@ -46,5 +46,5 @@ Examples:
   toolcrib memory --forget-server github
   toolcrib memory --forget-all
   toolcrib eval --queries q.jsonl --history past.jsonl   what memory would give
-github stands for one of your servers.
+github is an example; use the name of your server.
 Exit codes: 0 done, 1 the store cannot be read or nothing of that name is remembered, 2 wrong usage or bad config.`

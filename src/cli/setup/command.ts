@@ -6,7 +6,7 @@ import type { SetupFlags } from './run-setup.ts'
 export function setupCommand(terminal: Terminal): Command {
   return new Command('setup')
     .description('Copy the servers of your programs into one config, and let the programs use the gateway.')
-    .option('--yes', 'take every default, and ask nothing')
+    .option('--yes', 'accept every default without asking')
     .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: SetupFlags) => {
       const { runSetup } = await import('./run-setup.ts')

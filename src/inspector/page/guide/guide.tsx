@@ -31,7 +31,7 @@ const STEPS: readonly Step[] = [
   },
   {
     title: 'Mend a search that missed',
-    text: 'Nobody could order the pizza. Say which tool should have come: that becomes a search hint, or a query for your tests. A search that finds nothing at all is kept under “Misses”.',
+    text: 'No tool could order the pizza. Choose the tool that should have been found: your answer becomes a search hint, or a query for your tests. A search that finds nothing at all is kept under “Misses”.',
     view: 'search',
     rest: 'pizza delivery',
   },

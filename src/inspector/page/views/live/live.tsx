@@ -94,8 +94,8 @@ export function Live() {
             {liveState.value === 'live'
               ? all.length === 0
                 ? 'Events appear with the next search or call.'
-                : 'No event fits; remove a word, or choose all types.'
-              : 'The page tries again by itself.'}
+                : 'No event matches; remove a word, or choose all types.'
+              : 'The page tries again automatically.'}
           </Empty>
         ) : (
           <VirtualList
