@@ -20,9 +20,10 @@ export function serveCommand(terminal: Terminal): Command {
       ).choices(['full', 'lazy', 'auto']),
     )
     .addOption(
-      new Option('--names <names>', 'prefixed: server__tool; plain: the tool's own name if it is unique').choices(
-        ['prefixed', 'plain'],
-      ),
+      new Option('--names <names>', 'prefixed: server__tool; plain: without the server, if unique').choices([
+        'prefixed',
+        'plain',
+      ]),
     )
     .option('--profile <name>', 'show clients what this profile of the config allows')
     .option('--store <store>', 'where state is kept: file:DIR or redis://HOST (default: in the state folder)')
