@@ -153,7 +153,7 @@ export function changedName(name: string, hash: string): string {
   return `${start}_${hash.slice(0, HASH_DIGITS)}`
 }
 
-/** Whether somebody chose to trust where a listing is from: anything but a server without `trust`. */
+/** Whether the user chose to trust the source of a listing: every source but a server without `trust`. */
 export function isApproved({ source, trust }: Pick<Listing, 'source' | 'trust'>): boolean {
   return source.kind !== 'mcp' || trust > 0
 }
@@ -165,7 +165,7 @@ export function sourceKey(source: ToolSource): string {
   return 'builtin'
 }
 
-/** The source of a key that `sourceKey` made. */
+/** The source of a key returned by `sourceKey`. */
 export function sourceOfKey(key: string): ToolSource {
   const [, kind, name = ''] = /^(plugin|mcp):(.*)$/s.exec(key) ?? []
   if (kind === 'plugin') return { kind, plugin: name }
