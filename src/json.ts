@@ -107,7 +107,7 @@ export const MAX_TEXT_KEYS = 50_000
 
 /**
  * Whether a JSON text has more than `most` keys, objects and lists, or ten times as many items. Costs a fraction of
- * parsing it, and stops at the limit: keys and items cost far more to parse than the characters of a long text.
+ * parsing, and stops at the limit: a key or item costs far more to parse than a character of text.
  *
  * @example
  * ```ts

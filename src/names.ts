@@ -12,7 +12,7 @@ const HIDDEN =
   /[\p{Cc}\p{Cs}\u00AD\u061C\u115F\u1160\u17B4\u17B5\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|\u034F|[\u180B-\u180F]|[\uFE00-\uFE0F]/gu
 
 /**
- * A text without control, zero-width, bidirectional and tag characters, which hide words from people but not from a
+ * Removes control, zero-width, bidirectional and tag characters, which hide words from people but not from a
  * model. Line breaks and tabs stay.
  *
  * @example

@@ -1,5 +1,5 @@
 /**
- * The candidate that a name was most likely meant to be; undefined when none is close. Case and separators count for nothing.
+ * Returns the candidate that a name was most likely meant to be; undefined if none is close. Ignores case and separators.
  *
  * @example
  * ```ts
