@@ -14,6 +14,8 @@ export interface QuestionSet {
 
 /** A query, and which rows are its candidates. */
 export interface Question {
+  /** How many tools there are. */
+  readonly tools: number
   /** How many tools are right, found or not. */
   readonly relevant: number
   readonly start: number

@@ -303,6 +303,56 @@ describe('hybrid, asked in words that no tool contains', () => {
   })
 })
 
+describe('the score of hybrid, in a small catalogue', () => {
+  const tool = (server: string, name: string, description: string) =>
+    sampleListing(`mcp__${server}__${name}`, description, server)
+  const TOOLS = [
+    tool('memory', 'create_entities', 'Create multiple new entities in the knowledge graph'),
+    tool('memory', 'delete_relations', 'Delete multiple relations from the knowledge graph'),
+    tool('memory', 'search_nodes', 'Search for nodes in the knowledge graph based on a query'),
+    tool('files', 'read_text_file', 'Read the complete contents of a file from the file system as text'),
+    tool('files', 'write_file', 'Create a new file or completely overwrite an existing file'),
+    tool(
+      'files',
+      'get_file_info',
+      'Retrieve detailed metadata about a file or directory: size, creation time, last modified time, permissions',
+    ),
+    tool(
+      'demo',
+      'get_env',
+      'Returns all environment variables, helpful for debugging the server configuration',
+    ),
+    tool('demo', 'trigger_elicitation', 'Trigger a request from the server for user elicitation'),
+    tool('demo', 'get_sum', 'Returns the sum of two numbers'),
+  ]
+  const scoreOf = async (query: string): Promise<number> => {
+    const index = hybrid({ embedder }).open()
+    index.update('all', TOOLS)
+    return (await rank(index, query)).matches[0]?.score ?? 0
+  }
+
+  it.each([
+    'what time is it',
+    'restart the server',
+    'create a pull request',
+    'what size of shoes do I need',
+    'text me when you arrive',
+  ])('is low if one common word of "%s" is all that matches', async (query) => {
+    expect(await scoreOf(query)).toBeLessThan(0.3)
+  })
+
+  it.each(['read a file', 'show environment variables', 'write hello to notes.txt'])(
+    'is high for "%s", which has a tool',
+    async (query) => {
+      expect(await scoreOf(query)).toBeGreaterThan(0.5)
+    },
+  )
+
+  it('is higher for a tool that exists than for one that would be similar', async () => {
+    expect(await scoreOf('delete relations')).toBeGreaterThan(2 * (await scoreOf('delete a file')))
+  })
+})
+
 describe('hybrid, when its embedder fails', () => {
   const SEND = sampleListing('send_message', 'Sends a message to a channel')
   const DELETE = sampleListing('delete_message', 'Deletes a message')
