@@ -1,7 +1,7 @@
 import { RELATED_FROM } from '../../src/embedders/static-embedder.ts'
 import { CALIBRATION, logistic, logOddsOf, meaningOf } from '../../src/search/hybrid/calibration.ts'
 import type { Features } from '../../src/search/hybrid/ranker.ts'
-import { type QuestionSet, rankedRows, sumOf } from './listwise.ts'
+import { type QuestionSet, rankedRows, solve, sumOf } from './listwise.ts'
 import { type Answer, type Place, reliabilityLines } from './reliability.ts'
 
 /** The places of a result that a user sees. */
@@ -9,17 +9,17 @@ const PLACES = 5
 
 /**
  * A catalogue cannot serve every request, and the labelled sets contain only requests that theirs can. So others are asked
- * beside them. These are their shares beside each request that can be served: in a small catalogue as many as those, most of
- * them for a server that is there; in a large one fewer, since a tool for a stranger's request is often there by chance.
+ * beside them. These are their shares beside each request that can be served: in a small catalogue three for two of those,
+ * most of them for a server that is there; in a large one fewer, since a tool for a stranger's request is often there.
  */
 export const SHARES = {
   labelled: 1,
   strangers: 0.3,
   'tools removed': 0.1,
   served: 1,
-  'near miss': 0.5,
-  elsewhere: 0.3,
-  'no tool': 0.2,
+  'near miss': 0.8,
+  elsewhere: 0.4,
+  'no tool': 0.3,
 }
 export type Lesson = keyof typeof SHARES
 
@@ -34,9 +34,9 @@ export interface Judged {
 type Calibration = typeof CALIBRATION
 
 /**
- * Fits the calibration of scores by two logistic regressions, on fits from weights trained without the set's family:
- * whether one of the first five matches is right, by the meaning of the first; and whether a match is, if one of the five
- * is. Returns the numbers, and how reliable the scores of each family are with numbers fitted without it.
+ * Fits the calibration of scores, on fits from weights trained without the set's family: the numbers under which the right
+ * and wrong first matches are most likely. Returns them, and how reliable the scores of each family are with
+ * numbers fitted without it.
  */
 export function trainCalibration(judged: readonly Judged[], names: readonly (keyof Features)[]): string[] {
   const removed = judged
@@ -59,26 +59,53 @@ export function trainCalibration(judged: readonly Judged[], names: readonly (key
   ]
 }
 
+const STEPS = 30
+
+/** By Fisher scoring, which is Newton's method with the expected second derivatives. */
 function fitOf(asked: readonly Unscored[]): Calibration {
-  const anything = regression(
-    asked.map(({ meaning, places, weight }) => ({
-      input: meaning,
-      isTrue: places.some(({ isRight }) => isRight),
-      weight,
-    })),
-  )
-  const answered = asked.filter(({ places }) => places.some(({ isRight }) => isRight))
-  const chosen = regression(
-    answered.flatMap(({ places, weight }) =>
-      places.map(({ logOdds, isRight }) => ({ input: logOdds, isTrue: isRight, weight })),
-    ),
-  )
-  return {
-    meaning: anything.slope,
-    anything: anything.constant,
-    share: chosen.slope,
-    this: chosen.constant,
+  let numbers = START
+  for (let step = 0; step < STEPS; step++) {
+    const gradient = new Float64Array(NUMBERS.length)
+    const curvature = new Float64Array(NUMBERS.length ** 2)
+    for (const { meaning, places, weight } of asked) {
+      const anything = logistic(numbers.meaning * meaning + numbers.anything)
+      for (const { logOdds, isRight } of places.slice(0, 1)) {
+        const chosen = logistic(numbers.share * logOdds + numbers.this)
+        const score = Math.min(1 - LEAST_DOUBT, Math.max(LEAST_DOUBT, anything * chosen))
+        const spread = weight / (score * (1 - score))
+        const error = spread * (score - (isRight ? 1 : 0))
+        const byAnything = score * (1 - anything)
+        const byChosen = score * (1 - chosen)
+        const slopes = [byAnything * meaning, byAnything, byChosen * logOdds, byChosen]
+        for (const [at, slope] of slopes.entries()) {
+          gradient[at] = (gradient[at] as number) + error * slope
+          for (const [other, second] of slopes.entries()) {
+            const cell = at * NUMBERS.length + other
+            curvature[cell] = (curvature[cell] as number) + spread * slope * second
+          }
+        }
+      }
+    }
+    const move = solve(curvature, gradient, [...NUMBERS.keys()], NUMBERS.length)
+    numbers = moved(numbers, move)
   }
+  return numbers
+}
+
+const START: Calibration = { meaning: 5, anything: -1, share: 1, this: 0 }
+const NUMBERS = Object.keys(START) as (keyof Calibration)[]
+
+/** Keeps the slopes finite. */
+const LEAST_DOUBT = 1e-6
+
+/** No number moves further in one step: the first steps would overshoot. */
+const MAX_MOVE = 0.5
+
+function moved(numbers: Calibration, move: Float64Array): Calibration {
+  const next = { ...numbers }
+  for (const [at, name] of NUMBERS.entries())
+    next[name] -= Math.max(-MAX_MOVE, Math.min(MAX_MOVE, move[at] as number))
+  return next
 }
 
 function withScores({ meaning, places, ...one }: Unscored, numbers: Calibration): Answer {
@@ -137,34 +164,4 @@ function withoutRight({ set, ...rest }: Judged): Judged {
     return { ...question, start, end: next }
   })
   return { ...rest, set: { ...set, questions, rows, isRight: new Uint8Array(kept.length) } }
-}
-
-interface Example {
-  readonly input: number
-  readonly isTrue: boolean
-  readonly weight: number
-}
-
-const STEPS = 20
-
-/** Logistic regression on one input, by Newton's method. */
-function regression(examples: readonly Example[]): { readonly slope: number; readonly constant: number } {
-  let [slope, constant] = [0, 0]
-  for (let step = 0; step < STEPS; step++) {
-    let [first, second, square, cross, count] = [0, 0, 1e-9, 0, 1e-9]
-    for (const { input, isTrue, weight } of examples) {
-      const chance = logistic(slope * input + constant)
-      const error = weight * (chance - (isTrue ? 1 : 0))
-      const spread = weight * chance * (1 - chance)
-      first += error * input
-      second += error
-      square += spread * input * input
-      cross += spread * input
-      count += spread
-    }
-    const determinant = square * count - cross * cross
-    slope -= (count * first - cross * second) / determinant
-    constant -= (square * second - cross * first) / determinant
-  }
-  return { slope, constant }
 }

@@ -216,7 +216,7 @@ function moved(weights: Float64Array, move: Float64Array, size: number): Float64
 }
 
 /** Solves curvature × move = gradient for the free weights, by elimination; the others do not move. */
-function solve(
+export function solve(
   curvature: Float64Array,
   gradient: Float64Array,
   free: readonly number[],

@@ -59,14 +59,22 @@ export async function trainRanker(): Promise<void> {
   }
   console.log('weights:')
   for (const [at, name] of NAMES.entries()) console.log(`  ${name}: ${(all[at] ?? 0).toFixed(2)},`)
-  console.log('calibration:')
   const weightsOf = (family: string) => leftOut.find(({ set }) => set.family === family)?.weights ?? all
-  const judged: Judged[] = [
-    ...leftOut.map((one) => ({ ...one, lesson: 'labelled' as const })),
-    ...strangers.map((set) => ({ set, weights: weightsOf(set.family), lesson: 'strangers' as const })),
-    ...(await smallSets(cases)).map((one) => ({ ...one, weights: weightsOf(one.set.family) })),
+  const lessons = [
+    ...sets.map((set) => ({ set, lesson: 'labelled' as const })),
+    ...strangers.map((set) => ({ set, lesson: 'strangers' as const })),
+    ...(await smallSets(cases)),
   ]
-  for (const line of trainCalibration(judged, NAMES)) console.log(`  ${line}`)
+  const judgedBy = (weights: (family: string) => readonly number[]) =>
+    lessons.map((one): Judged => ({ ...one, weights: weights(one.set.family) }))
+  console.log('calibration, with these weights, those of each set trained without its family:')
+  for (const line of trainCalibration(judgedBy(weightsOf), NAMES)) console.log(`  ${line}`)
+  console.log('calibration, if the present weights stay:')
+  for (const line of trainCalibration(
+    judgedBy(() => present),
+    NAMES,
+  ))
+    console.log(`  ${line}`)
 }
 
 /** Small catalogues of a set for each kind; more of our own requests, which are the most diverse. */
