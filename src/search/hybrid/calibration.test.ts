@@ -53,7 +53,7 @@ describe('a score', () => {
   })
 
   it('falls in the order of the matches, and never to zero', () => {
-    const all = [0.9, 0.6, 0.5, 0.3, 0].map((partMeaning) => fitting({ partMeaning }))
+    const all = [0.9, 0.6, 0.5, 0.3, 0].map((partMeaning) => fitting({ partMeaning, coverage: partMeaning }))
     const scores = calibratedScores(all, RELATED_FROM)
     expect(scores).toEqual(scores.toSorted((a, b) => b - a))
     expect(scores.at(-1)).toBe(0.01)
