@@ -6,6 +6,7 @@ import { hybrid } from './hybrid.ts'
 import { parseQuery } from './query/query.ts'
 import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing, searcherContract } from './searcher-contract.ts'
+import { POOR_BELOW } from './tool-finder.ts'
 import type { Embedder } from './vectors/embedder.ts'
 import { fakeEmbedder, slowEmbedder } from './vectors/fake-embedder.fixture.ts'
 
@@ -289,7 +290,7 @@ describe('hybrid, asked in words that no tool contains', () => {
       expect(matches.length).toBeGreaterThan(0)
       for (const { score } of matches) {
         expect(score).toBeGreaterThanOrEqual(0.01)
-        expect(score).toBeLessThan(0.3)
+        expect(score).toBeLessThan(POOR_BELOW)
       }
     },
   )
@@ -300,6 +301,54 @@ describe('hybrid, asked in words that no tool contains', () => {
 
   it('finds nothing for words with a meaning that no tool is near to', async () => {
     expect((await rank(open(), 'order a pizza')).matches).toEqual([])
+  })
+})
+
+describe('the score of hybrid, in a small catalogue', () => {
+  const tool = (server: string, name: string, description: string) =>
+    sampleListing(`mcp__${server}__${name}`, description, server)
+  const TOOLS = [
+    tool('memory', 'create_entities', 'Create multiple new entities in the knowledge graph'),
+    tool('memory', 'delete_relations', 'Delete multiple relations from the knowledge graph'),
+    tool('memory', 'search_nodes', 'Search for nodes in the knowledge graph based on a query'),
+    tool('files', 'read_text_file', 'Read the complete contents of a file from the file system as text'),
+    tool('files', 'write_file', 'Create a new file or completely overwrite an existing file'),
+    tool(
+      'files',
+      'get_file_info',
+      'Retrieve detailed metadata about a file or directory: size, creation time, last modified time, permissions',
+    ),
+    tool(
+      'demo',
+      'get_env',
+      'Returns all environment variables, helpful for debugging the server configuration',
+    ),
+    tool('demo', 'trigger_elicitation', 'Trigger a request from the server for user elicitation'),
+    tool('demo', 'get_sum', 'Returns the sum of two numbers'),
+  ]
+  const scoreOf = async (query: string): Promise<number> => {
+    const index = hybrid({ embedder }).open()
+    index.update('all', TOOLS)
+    return (await rank(index, query)).matches[0]?.score ?? 0
+  }
+
+  it.each(['what time is it', 'restart the server', 'create a pull request', 'what size of shoes do I need'])(
+    'is low if one common word of "%s" is all that matches',
+    async (query) => {
+      expect(await scoreOf(query)).toBeLessThan(0.25)
+    },
+  )
+
+  it.each(['read a file', 'show environment variables', 'write hello to notes.txt'])(
+    'is high for "%s", which has a tool',
+    async (query) => {
+      expect(await scoreOf(query)).toBeGreaterThan(0.5)
+    },
+  )
+
+  it('is higher for a tool that exists than for one that would be similar', async () => {
+    expect(await scoreOf('delete relations')).toBeGreaterThan(0.9)
+    expect(await scoreOf('delete a file')).toBeLessThan(0.6)
   })
 })
 
