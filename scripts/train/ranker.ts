@@ -4,8 +4,9 @@
  * Reads the sets that bench/recall.ts reads, with embedders that were not trained on them where there are any
  * (.bench/without-<set>.bin; otherwise only the queries kept aside), and prints recall@5 of each set by features alone:
  * with weights trained without its family, with weights trained on all, and with the present ones; then the weights and
- * the calibration. Copy the numbers to src/search/hybrid/ranker.ts. The same inputs give the same numbers. The features
- * are cached (candidate-cache.ts), so that only the first run after a change of the search takes minutes.
+ * the calibration, also on small catalogues. Copy the numbers to src/search/hybrid/ranker.ts and calibration.ts. The same
+ * inputs give the same numbers. The features are cached (candidate-cache.ts), so that only the first run after a change of
+ * the search takes minutes.
  */
 
 import { existsSync, readFileSync } from 'node:fs'

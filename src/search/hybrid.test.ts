@@ -155,19 +155,22 @@ describe('hybrid', () => {
     for (const { score } of matches) expect(score).toBeGreaterThanOrEqual(0.01)
   })
 
-  it('finds nothing for gibberish that is somewhat near to many tools, if the embedder knows its words', async () => {
-    const embed = (text: string) => (text === 'wertzu' ? [0.42, Math.sqrt(1 - 0.42 ** 2)] : [1, 0])
-    const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
-    const found = async (given: Embedder) => {
-      const index = hybrid({ embedder: given }).open()
-      const tools = Array.from({ length: 40 }, (_, at) => sampleListing(`tool_${at}`, 'Does something'))
-      index.update('a', tools)
-      return (await rank(index, 'wertzu')).matches.length
-    }
-    expect(await found({ ...toy, knows: () => false })).toBe(0)
-    expect(await found({ ...toy, knows: () => true })).toBe(5)
-    expect(await found(toy)).toBe(5)
-  })
+  it.each([8, 40])(
+    'finds nothing for gibberish that is somewhat near to %d tools, if the embedder knows its words',
+    async (length) => {
+      const embed = (text: string) => (text === 'wertzu' ? [0.42, Math.sqrt(1 - 0.42 ** 2)] : [1, 0])
+      const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
+      const found = async (given: Embedder) => {
+        const index = hybrid({ embedder: given }).open()
+        const tools = Array.from({ length }, (_, at) => sampleListing(`tool_${at}`, 'Does something'))
+        index.update('a', tools)
+        return (await rank(index, 'wertzu')).matches.length
+      }
+      expect(await found({ ...toy, knows: () => false })).toBe(0)
+      expect(await found({ ...toy, knows: () => true })).toBe(5)
+      expect(await found(toy)).toBe(5)
+    },
+  )
 
   it('counts a quoted value less than what the request does', async () => {
     const index = open()
