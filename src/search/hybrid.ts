@@ -7,11 +7,13 @@ import { type Asked, Judge } from './hybrid/judge.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores } from './hybrid/ranker.ts'
 import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
+import type { WeightedWord } from './lexical/vocabulary.ts'
 import type { WordScan } from './lexical/word-scan.ts'
 import { LexicalIndex } from './lexical.ts'
 import { asksForDeprecated } from './query/deprecated.ts'
 import type { Query } from './query/query.ts'
-import { type Request, readRequest } from './query/request.ts'
+import { mayBeMisspelt, type Request, readRequest, respelt } from './query/request.ts'
+import { Spelling } from './query/spelling.ts'
 import type { Sections } from './saved-index.ts'
 import type { Lift, Ranking, RankOptions, SearchIndex, SearchMemory } from './searcher.ts'
 import { CheckedEmbedder, type Embedder } from './vectors/embedder.ts'
@@ -19,8 +21,9 @@ import { DEADLINE_RULES, type DeadlineOptions, EmbedderDeadline } from './vector
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
-/** Maximum terms to look up by meaning when the catalogue contains no such word. */
+/** Maximum terms to look up by meaning, and by their spelling, when the catalogue contains no such word. */
 const MAX_TERMS_BY_MEANING = 8
+const MAX_TERMS_BY_SPELLING = 8
 
 /** Options of `hybrid()`. */
 export interface HybridOptions extends DeadlineOptions {
@@ -61,6 +64,8 @@ export class HybridIndex implements SearchIndex {
   /** What was found for a ranking, until the next update. */
   #ranked = new WeakMap<Ranking, { readonly found: Found; readonly asked: LiftedRequest }>()
   #saved: SavedHybrid | undefined
+  /** The words of the catalogue, from the first request with an unknown word until the next update. */
+  #spelling: Spelling | undefined
 
   constructor(
     embedder: CheckedEmbedder,
@@ -78,6 +83,7 @@ export class HybridIndex implements SearchIndex {
 
   update(source: string, listings: readonly Listing[]): void {
     this.#ranked = new WeakMap()
+    this.#spelling = undefined
     const marks = this.#saved?.update(source, listings)
     if (this.#saved === undefined) {
       const change = this.#vectors.numbers.update(source, listings)
@@ -111,8 +117,7 @@ export class HybridIndex implements SearchIndex {
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
     this.#settle()
-    const request = this.#read(query)
-    const unmatchedTerms = this.#lexical.scan(request.words, options.accepts).unmatchedWords()
+    const { request, unmatchedTerms } = this.#read(query, options.accepts)
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
     if ('failure' in embedded) {
@@ -160,15 +165,52 @@ export class HybridIndex implements SearchIndex {
   /** The candidates of a query with their features, for training; undefined if the embedder fails. */
   async candidates(query: Query, options: RankOptions): Promise<readonly Candidate[] | undefined> {
     this.#settle()
-    const request = this.#read(query)
+    const { request } = this.#read(query, options.accepts)
     const embedded = await this.#embed(request, [])
     return 'failure' in embedded
       ? undefined
       : this.#finder.describe(this.#finder.find(request, embedded.vectors, options))
   }
 
-  #read(query: Query): Request {
-    return readRequest(query, (word) => this.#lexical.holders(word))
+  /** Reads a query, and which of its words no listing contains, misspelt ones aside. */
+  #read(
+    query: Query,
+    accepts: RankOptions['accepts'],
+  ): { readonly request: Request; readonly unmatchedTerms: readonly string[] } {
+    const written = readRequest(query, (word) => this.#lexical.holders(word))
+    const unmatchedTerms = this.#unmatched(written.words, accepts)
+    const meant = new Map<string, string>()
+    for (const term of mayBeMisspelt(written, unmatchedTerms).slice(0, MAX_TERMS_BY_SPELLING)) {
+      const word = this.#meantBy(term, accepts)
+      if (word !== undefined) meant.set(term, word)
+    }
+    const request = respelt(written, meant)
+    return { request, unmatchedTerms: unmatchedTerms.filter((term) => !meant.has(term)) }
+  }
+
+  /**
+   * The word of the catalogue that an unknown word is a misspelling of; the most frequent one of several. Both are judged by
+   * the embedder: the one is not a word that it knows, and the other is.
+   */
+  #meantBy(term: string, accepts: RankOptions['accepts']): string | undefined {
+    const word = term.toLowerCase()
+    if (!this.#embedder.tellsWords || this.#embedder.knows(word)) return undefined
+    this.#spelling ??= new Spelling(this.#lexical.words())
+    return this.#spelling
+      .near(word)
+      .filter((near) => this.#embedder.knows(near) && this.#isHeld(near, accepts))
+      .sort(
+        (a, b) =>
+          this.#lexical.holders(b) - this.#lexical.holders(a) || b.length - a.length || (a < b ? -1 : 1),
+      )[0]
+  }
+
+  #isHeld(text: string, accepts: RankOptions['accepts']): boolean {
+    return this.#unmatched([{ text, weight: 1 }], accepts).length === 0
+  }
+
+  #unmatched(words: readonly WeightedWord[], accepts: RankOptions['accepts']): readonly string[] {
+    return this.#lexical.scan(words, accepts).unmatchedWords()
   }
 
   /** The vectors of a request and of single terms; a failure instead if the embedder fails or takes too long. */

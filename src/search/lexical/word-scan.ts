@@ -142,7 +142,7 @@ export class WordScan {
 
 function quoted(word: WeightedWord | undefined): string {
   if (word?.written === undefined) return `"${word?.text}"`
-  return `"${word.written}" ("${word.text}")`
+  return word.isMisspelt ? `"${word.written}" read as "${word.text}",` : `"${word.written}" ("${word.text}")`
 }
 
 function bestFirst(a: WordMatch, b: WordMatch): number {
