@@ -28,7 +28,7 @@ describe('a misspelt word', () => {
   it('may have two mistakes if it is long', () => {
     expect(spelling.near('messsagge')).toEqual(['message'])
     expect(spelling.near('mesagge')).toEqual([])
-    expect(spelling.near('raeed')).toEqual(['read'])
+    expect(spelling.near('reaad')).toEqual(['read'])
   })
 
   it('is near to every word with as few mistakes, and rather to one with the same letters', () => {
