@@ -33,6 +33,14 @@ function openSearch(): CatalogueSearch {
   return search
 }
 
+describe('a word of an everyday phrase', () => {
+  it('is not reported as unmatched beside a reason that names the phrase', async () => {
+    const { ranked, unmatchedTerms } = await openSearch().search('jot down a zebra')
+    expect(ranked.flatMap(({ reasons }) => reasons)).toContain('"jot down" ("create") in name, description')
+    expect(unmatchedTerms).toEqual(['zebra'])
+  })
+})
+
 describe('a request in misspelt words', () => {
   it('finds what was meant, and says how each word was read', async () => {
     const { ranked, unmatchedTerms, confidence } = await openSearch().search('serch fils')
