@@ -33,7 +33,7 @@ registry.syncMcp('weather', [
   },
 ])
 
-// A person is asked before anything runs that does not call itself read-only, also when it comes through call_tool.
+// Asks a person before running a tool that does not declare itself read-only, also through call_tool.
 const needsApproval = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
 const calls = [
   { toolName: 'tool_search', input: { query: 'weather forecast' } },
@@ -90,7 +90,7 @@ assert.equal(result7.text, 'Take an umbrella.')
 assert.equal(sent.length, 1)
 assert.ok(session7.isActive('mcp__weather__get_forecast'))
 
-// AI SDK 7 can hold tools back itself, and ask the session for the ones that fit.
+// AI SDK 7 can defer tools itself, and ask the session for matches.
 const native = await registry.openSession({ dialect: dialect7, strategy: 'native' })
 const seen: string[][] = []
 const found = await v7.generateText({

@@ -9,7 +9,7 @@ import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
 /** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
 const neutral = aiSdk({ jsonSchema: (schema) => schema })
 
-// A person is asked before anything runs that does not call itself read-only, also when it comes through call_tool.
+// Asks a person before running a tool that does not declare itself read-only, also through call_tool.
 const unlessReadOnly = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
 
 function toLangChainTools(session: Session): DynamicStructuredTool[] {
@@ -20,7 +20,7 @@ function toLangChainTools(session: Session): DynamicStructuredTool[] {
         name,
         description,
         schema: inputSchema,
-        // What the model reads, and beside it what only your code sees.
+        // The text for the model, and the data that only your code sees.
         responseFormat: 'content_and_artifact',
         metadata: { needsApproval },
         async func(input: unknown, _manager, config?: ToolRunnableConfig) {
@@ -43,7 +43,7 @@ function toContent(result: ToolResult) {
   ]
 }
 
-// A registry of one server, lazily: the model sees a search and call_tool, whatever is behind them.
+// A lazy registry with one server: the model sees only the search tool and call_tool.
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const sent: unknown[] = []
 const registry = new ToolRegistry({ mode: 'lazy' })
@@ -69,7 +69,7 @@ registry.syncMcp('weather', [
 ])
 const session = await registry.openSession({ dialect: neutral })
 
-// A model that needs no network: it searches, calls what it found, and answers.
+// A model without a network: it searches, calls what it found, and answers.
 const calling = (id: string, name: string, args: Record<string, unknown>) =>
   new AIMessage({ content: '', tool_calls: [{ type: 'tool_call', id, name, args }] })
 const answers = [
@@ -79,7 +79,7 @@ const answers = [
   new AIMessage('Take an umbrella.'),
 ]
 
-// Where your loop asks a person: an interrupt of LangGraph, a question in a terminal. Here nobody agrees.
+// Your loop would ask a person here: an interrupt of LangGraph, a question in a terminal. In this example nobody agrees.
 const approve = async (_call: { name: string; args: object }) => false
 
 const tools = toLangChainTools(session)
@@ -111,7 +111,7 @@ assert.match(String(results[2]?.content), /denied/)
 assert.deepEqual(sent, [])
 assert.ok(session.isActive('mcp__weather__get_forecast'))
 
-// What goes wrong comes back as words for the model, not as an exception.
+// Failures are returned as text for the model, not thrown.
 const wrong = await tools[1]?.invoke({
   type: 'tool_call',
   id: '3',

@@ -1,4 +1,4 @@
-// Mastra over a session. It takes tools of the AI SDK, which it knows by their "parameters".
+// Mastra over a session. It accepts tools of the AI SDK, which it recognises by their "parameters".
 // Mastra is large, so it is not a dependency here: `npm install --no-save @mastra/core@1` runs the second half.
 import assert from 'node:assert/strict'
 import { jsonSchema } from 'ai-v6'
@@ -43,7 +43,7 @@ function toMastraTools(session: Session) {
       {
         description,
         parameters: inputSchema,
-        // Decided for each call, by the tool that it reaches: Mastra 1 takes a function.
+        // Decided per call, for the tool that it reaches: Mastra 1 accepts a function.
         requireApproval: (input: unknown) => needsApproval?.(input) ?? false,
         // Your code gets the whole result, structured content included; the model gets text and images.
         execute: (input: unknown, options: { toolCallId: string; abortSignal?: AbortSignal }) =>
@@ -54,7 +54,7 @@ function toMastraTools(session: Session) {
   )
 }
 
-// What Mastra asks of a tool: a description, a schema and an executor.
+// What Mastra requires of a tool: a description, a schema and an executor.
 assert.deepEqual(Object.keys(tools), ['tool_search', 'call_tool'])
 const found = await tools.tool_search?.execute({ query: 'weather forecast' }, { toolCallId: '0' })
 assert.match(found?.ok ? found.value : '', /get_forecast/)

@@ -7,7 +7,7 @@ import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
 /** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
 const neutral = aiSdk({ jsonSchema: (schema) => schema })
 
-// A person is asked before anything runs that does not call itself read-only, also when it comes through call_tool.
+// Asks a person before running a tool that does not declare itself read-only, also through call_tool.
 const unlessReadOnly = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
 
 function toAgentsTools(session: Session) {
@@ -17,7 +17,7 @@ function toAgentsTools(session: Session) {
       name,
       description,
       strict: false,
-      // Open, as the SDK wants it: the session checks arguments against the tool's own schema.
+      // Open, as the SDK requires: the session checks arguments against the tool's own schema.
       parameters: {
         ...inputSchema,
         properties: inputSchema.properties as Record<string, object>,
@@ -44,7 +44,7 @@ function toOutput(result: ToolResult) {
   ]
 }
 
-// A registry of one server, lazily: the model sees a search and call_tool, whatever is behind them.
+// A lazy registry with one server: the model sees only the search tool and call_tool.
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const sent: unknown[] = []
 const registry = new ToolRegistry({ mode: 'lazy' })
@@ -70,7 +70,7 @@ registry.syncMcp('weather', [
 ])
 const session = await registry.openSession({ dialect: neutral })
 
-// A model that needs no network: it searches, calls what it found, and answers with the result.
+// A model without a network: it searches, calls what it found, and answers with the result.
 const call = (callId: string, name: string, args: object): ModelResponse['output'][number] => ({
   type: 'function_call',
   callId,

@@ -15,7 +15,7 @@ registry.syncMcp('github', [tool('search_issues', 'Search issues.'), tool('close
 registry.syncMcp('mail', [tool('send', 'Send an email.')])
 const session = await registry.openSession()
 
-// As in a file of its own; loadAgents('agents') of toolcrib/agent-files reads a folder of them.
+// Usually a separate file; loadAgents("agents") of toolcrib/agent-files reads a folder of them.
 const triage = parseAgent(`---
 name: triage
 description: Looks through issues and says which can be closed.
@@ -31,14 +31,14 @@ const model = scriptedModel([
     inputTokens: 1000,
     outputTokens: 10,
   },
-  // From here on the sub-agent speaks.
+  // The answers of the sub-agent.
   {
     calls: [{ name: 'mcp__github__search_issues' }, { name: 'mcp__mail__send' }],
     inputTokens: 1000,
     outputTokens: 10,
   },
   { text: 'Issue 7 is stale.', inputTokens: 2000, outputTokens: 100 },
-  // And here its caller again.
+  // The answer of its caller.
   { text: 'You could close issue 7.', inputTokens: 1000, outputTokens: 10 },
 ])
 registry.register(agentTool({ agents: [triage], model, session, maxDepth: 1 }))
@@ -53,7 +53,7 @@ const result = await runAgent({
 
 assert.equal(result.text, 'You could close issue 7.')
 assert.equal(result.ledger.requests, 4)
-// Of 5,000 input and 130 output tokens, those of the sub-agent included.
+// For 5,000 input and 130 output tokens, including those of the sub-agent.
 assert.equal(result.ledger.costUsd?.toFixed(5), '0.01695')
 const told = model.requests[2]?.messages.flatMap(({ role, content }) =>
   role === 'tool' ? [String(content)] : [],

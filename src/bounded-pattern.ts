@@ -3,7 +3,7 @@ import { type PatternProgram, readProgram, type Step } from './pattern-program.t
 import type { Assertion } from './pattern-syntax.ts'
 import { WorkBudget } from './time.ts'
 
-/** How to read a pattern. */
+/** Options of a pattern. */
 export interface PatternOptions {
   /** Ignores case. */
   readonly ignoreCase?: boolean
@@ -16,7 +16,7 @@ export interface PatternOptions {
 }
 
 /**
- * A regular expression of a stranger (a model, a server, a schema). Running it costs bounded work, whatever the pattern
+ * An untrusted regular expression (of a model, a server, a schema). Running it costs bounded work, whatever the pattern
  * and the text.
  */
 export interface BoundedPattern {
@@ -24,12 +24,12 @@ export interface BoundedPattern {
   readonly source: string
   /**
    * Whether the pattern occurs anywhere in the text. Takes the work from `budget`; throws `pattern-invalid`, with the
-   * reason, when that is spent. Without a budget each test gets one of its own.
+   * reason, when that is spent. Without a budget each test gets its own.
    */
   test(text: string, budget?: WorkBudget): boolean
 }
 
-/** The most steps that a pattern may unfold to. */
+/** The maximum number of steps that a pattern may unfold to. */
 const MAX_STEPS = 2_000
 
 const DEFAULT_MAX_LENGTH = 200
@@ -59,16 +59,16 @@ export function compilePattern(source: string, options: PatternOptions = {}): Bo
   }
 }
 
-/** What else costs work; to follow an ASCII character to a known state costs 1. */
+/** Further costs; following an ASCII character to a known state costs 1. */
 const COST_OF_CODE = 2
 const COST_OF_VISIT = 8
 const COST_OF_STATE = 80
 const COST_OF_SEED = 16
 
-/** States kept, by what they hold; beyond it they are forgotten and made again when they are needed. */
+/** How much the kept states may hold; beyond it they are dropped and built again when needed. */
 const MAX_HELD = 400_000
 
-/** What a state takes beside its seeds. */
+/** The cost of a state besides its seeds. */
 const STATE_OVERHEAD = 200
 const CODE_OVERHEAD = 4
 
@@ -83,12 +83,12 @@ const ASCII_END = 128
 const HIGH_SURROGATE = 0xd800
 const LOW_SURROGATE = 0xdc00
 
-/** Where the text ends: a way out of a state like a character's. */
+/** The end of the text, which leads out of a state like a character. */
 const END = -1
 
-/** Some steps of a program at once, and which state each character leads to, as far as that is known. */
+/** A set of steps of a program, and which state each character leads to, as far as that is known. */
 interface State {
-  /** The steps to go on from, in order. */
+  /** The steps to continue from, in order. */
   readonly seeds: Int32Array
   readonly before: Neighbour
   readonly byAscii: (State | undefined)[]
@@ -103,8 +103,8 @@ interface Reached {
 }
 
 /**
- * Follows all ways through a program at once. Sets of steps become states when they are first met, and what leads from
- * one to another is remembered, so that most characters cost one lookup.
+ * Follows all paths through a program at once. Sets of steps become states when they are first reached, and the
+ * transitions between them are cached, so that most characters cost one lookup.
  */
 class StateMachine implements BoundedPattern {
   readonly source: string
@@ -114,7 +114,7 @@ class StateMachine implements BoundedPattern {
   readonly #states = new Map<number, State[]>()
   #held = 0
   #start: State | undefined
-  /** By step: the round in which it was last met. */
+  /** By step: the round in which it was last reached. */
   readonly #marks: Uint32Array
   #round = 0
   #work = 0
@@ -155,7 +155,7 @@ class StateMachine implements BoundedPattern {
     throw invalid(`/${this.source}/ takes too much work on so much text; make it simpler or more specific`)
   }
 
-  /** The state that a character leads to, when it is not known yet. */
+  /** Computes the state that a character leads to. */
   #follow(state: State, code: number): State {
     const { isMatch, characters } = this.#reach(state, this.#neighbourOf(code))
     const next = isMatch ? this.#matched : this.#after(characters, code)

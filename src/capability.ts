@@ -17,7 +17,7 @@ export interface CapabilityRequest {
   attachments?: true
 }
 
-/** The name of a capability, as a tool declares it and as its handle is named in the context. */
+/** The name of a capability: the key in a tool's declaration, and of its handle in the context. */
 export type CapabilityName = keyof CapabilityRequest
 
 /**
@@ -152,7 +152,7 @@ export interface CapabilityBackend<Name extends CapabilityName> {
 /** The host's backends. A capability without a backend is denied. */
 export type CapabilityBackends = { readonly [Name in CapabilityName]?: CapabilityBackend<Name> }
 
-/** What a tool may declare, for options that hold it. */
+/** The checks of what a tool may declare. */
 export const CAPABILITY_RULES: OptionRules<CapabilityRequest> = {
   network: textList,
   secrets: textList,
@@ -164,7 +164,7 @@ export const CAPABILITY_RULES: OptionRules<CapabilityRequest> = {
 
 const aBackend = objectWith('open')
 
-/** What a host may grant, for options that hold it. */
+/** The checks of what a host may grant. */
 export const BACKEND_RULES: OptionRules<CapabilityBackends> = {
   network: aBackend,
   secrets: aBackend,

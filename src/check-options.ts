@@ -11,9 +11,9 @@ export interface ValueCheck {
   /** Ends the sentence "it must be …". */
   readonly expected: string
   accepts(value: unknown): boolean
-  /** The option must be given. */
+  /** Set if the option is required. */
   readonly isRequired?: true
-  /** The options of an options object within this one. */
+  /** For nested options: their checks. */
   readonly members?: Readonly<Record<string, ValueCheck>>
 }
 
@@ -59,10 +59,10 @@ export function wholeNumber({ from = 0, to = Number.MAX_SAFE_INTEGER } = {}): Va
   }
 }
 
-/** The longest wait that a timer of the platform knows; a longer one would fire at once. */
+/** The longest delay that a timer supports; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 
-/** A time to wait: a whole number of milliseconds that a timer can hold. */
+/** A duration: a whole number of milliseconds that a timer supports. */
 export function milliseconds({ from = 0 } = {}): ValueCheck {
   return wholeNumber({ from, to: MAX_TIMER_MS })
 }
@@ -110,7 +110,7 @@ export const anyFunction: ValueCheck = {
   accepts: (value) => typeof value === 'function',
 }
 
-/** Any object that is not an array: instances of classes included. */
+/** Any object that is not an array, including instances of classes. */
 export const anyObject: ValueCheck = {
   expected: 'an object',
   accepts: (value) => isRecord(value),
@@ -141,7 +141,7 @@ export function objectOf(check: ValueCheck): ValueCheck {
   }
 }
 
-/** Options within options, checked by rules of their own; messages name the path, `policy.filter.allow`. */
+/** Nested options, checked by their own rules; messages name the path, `policy.filter.allow`. */
 export function optionsWith<Options extends object>(rules: OptionRules<Options>): ValueCheck {
   return { ...anyObject, members: rules }
 }
@@ -154,7 +154,7 @@ export function either(...checks: readonly ValueCheck[]): ValueCheck {
   }
 }
 
-/** The same check, for an option that must be given. */
+/** The same check, for a required option. */
 export function required(check: ValueCheck): ValueCheck {
   return { ...check, isRequired: true }
 }
@@ -206,7 +206,7 @@ function describeFault(owner: string, name: string, value: unknown, { expected }
 
 const MAX_SHOWN_CHARS = 60
 
-/** A value for a message. Only its kind where its content would not help. */
+/** A value for a message, or only its kind if the content would not help. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(clipText(value, MAX_SHOWN_CHARS))
   if (Array.isArray(value)) return 'an array'

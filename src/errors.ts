@@ -3,15 +3,15 @@
  * it is a `ToolcribError` for the host, with one of these codes.
  */
 export type ToolcribErrorCode =
-  /** A tool, reducer or server of that name, or of one that looks like it, exists already. */
+  /** A tool, reducer or server with that name, or one that looks like it, already exists. */
   | 'tool-duplicate'
-  /** A name has characters, or a length, that names may not have. */
+  /** A name has invalid characters or is too long. */
   | 'name-invalid'
-  /** A regular expression cannot be read, or would take too long. */
+  /** A regular expression is invalid, or would take too long. */
   | 'pattern-invalid'
   /** A search query is empty, only excludes, or is not a text. */
   | 'query-invalid'
-  /** A server, a package or a file that is needed cannot be reached. */
+  /** A server, a package or a file cannot be reached. */
   | 'source-unavailable'
   /** An option, a config file or a lockfile has an unknown key or a value that is not allowed. */
   | 'config-invalid'
@@ -26,7 +26,7 @@ export type ToolcribErrorCode =
 export class ToolcribError extends Error {
   /** Always `ToolcribError`. */
   override readonly name = 'ToolcribError'
-  /** What went wrong, for programs. */
+  /** The reason, for programs. */
   readonly code: ToolcribErrorCode
 
   constructor(code: ToolcribErrorCode, message: string, options?: { cause?: unknown }) {

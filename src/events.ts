@@ -5,9 +5,9 @@ import type { CallResult, ToolCall, ToolSource } from './tool.ts'
 import type { LedgerTotals, SpendLimit } from './usage.ts'
 
 /**
- * Everything that happens, as one typed stream for the registry, its sessions, calls, servers and agents. Traces,
- * metrics and the inspector read it; no part of a turn depends on it. Token counts in events are estimates, accurate
- * to about one percent.
+ * Every event of the registry, its sessions, calls, servers and agents, as one typed stream. Traces, metrics and the
+ * inspector read it; no part of a turn depends on it. Token counts in events are estimates, accurate to about one
+ * percent.
  */
 export type ToolcribEvent = { readonly at: number; readonly sessionId?: string } & (
   | CoreEventBody
@@ -32,7 +32,9 @@ type CoreEventBody =
   | { readonly type: 'definition-changed'; readonly name: string }
   /** The store failed or timed out; the state stays in memory and is written with the next change. */
   | { readonly type: 'save-failed'; readonly error: string }
-  /** The store failed or timed out, or a value is damaged: the session starts without it, or vectors are computed again. */
+  /**
+   * The store failed or timed out, or a value is damaged: the session starts without it, or vectors are computed again.
+   */
   | { readonly type: 'load-failed'; readonly error: string }
   | {
       readonly type: 'surfaced'
@@ -48,7 +50,7 @@ type CoreEventBody =
       readonly total: number
       readonly names: readonly string[]
     }
-  /** The searcher did only part of its work: its embedder failed, so it ranked by words alone. */
+  /** The searcher's embedder failed, so it ranked by words alone. */
   | { readonly type: 'search-degraded'; readonly searcher: string; readonly error: string }
   /** A search without matches, or an unknown name. */
   | { readonly type: 'missed'; readonly what: 'search' | 'name'; readonly text: string }
@@ -184,8 +186,8 @@ export type AgentEventBody =
 
 /**
  * Why a run ended. done: the model gave its answer; refused: the model declined; length: the answer reached the
- * provider's token limit; limit: the run reached a limit of its own; cancelled: the signal fired; failed: the provider
- * request failed.
+ * provider's token limit; limit: the run reached one of its own limits; cancelled: the signal fired; failed: the
+ * provider request failed.
  */
 export type AgentStop = 'done' | 'refused' | 'length' | 'limit' | 'cancelled' | 'failed'
 
@@ -246,7 +248,7 @@ export class EventStream {
     }
   }
 
-  /** True when anything listens; skip building costly events otherwise. */
+  /** True if anybody listens; otherwise costly events need not be built. */
   get hasListeners(): boolean {
     return this.#subscribers.length > 0
   }

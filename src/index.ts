@@ -1,6 +1,6 @@
 /**
- * Toolcrib: one registry for every tool an agent may use, a search that finds the right one, and a small surface
- * for the model. Everything here runs in a browser, a worker, Bun, Deno and Node.
+ * Toolcrib: one registry for every tool an agent may use, a search that finds the right one, and a small surface for
+ * the model. Everything here runs in browsers, workers, Bun, Deno and Node.
  */
 
 export { defineTool, type InputOf, type SchemaInput, type ToolDraft } from './authoring/define-tool.ts'

@@ -52,7 +52,7 @@ function hexadecimal(lane: number): string {
 const MAX_DEPTH = 200
 
 /**
- * A deep copy of JSON data, so that whoever gets it may change it. Throws, with the reason, for what is not JSON:
+ * A deep copy of JSON data, which its receiver may change. Throws, with the reason, for data that is not JSON:
  * functions, big integers, numbers that are not finite, cycles, and data more than 200 levels deep.
  */
 export function copyJson(value: unknown, depth = 0): unknown {
@@ -81,7 +81,7 @@ function checkScalar(value: unknown): unknown {
   )
 }
 
-/** Sets a key that assigning would take for the prototype. */
+/** Sets a key even if it is `__proto__`, which an assignment would treat as the prototype. */
 export function setOwn(target: object, key: string, value: unknown): void {
   Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
 }
@@ -102,12 +102,12 @@ export function readArguments(given: unknown): unknown {
   }
 }
 
-/** Keys, objects and lists in JSON that a string contains; a text with more is not parsed. */
+/** The maximum number of keys, objects and lists in JSON inside a string; a longer text is not parsed. */
 export const MAX_TEXT_KEYS = 50_000
 
 /**
  * Whether a JSON text has more than `most` keys, objects and lists, or ten times as many items. Costs a fraction of
- * parsing it, and stops at the limit: keys and items cost far more to parse than the characters of a long text.
+ * parsing, and stops at the limit: a key or item costs far more to parse than a character of text.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ const HIDDEN =
   /[\p{Cc}\p{Cs}\u00AD\u061C\u115F\u1160\u17B4\u17B5\u200B-\u200F\u2028-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{1D173}-\u{1D17A}\u{E0000}-\u{E0FFF}]|\u034F|[\u180B-\u180F]|[\uFE00-\uFE0F]/gu
 
 /**
- * A text without control, zero-width, bidirectional and tag characters, which hide words from people but not from a
+ * Removes control, zero-width, bidirectional and tag characters, which hide words from people but not from a
  * model. Line breaks and tabs stay.
  *
  * @example
@@ -153,7 +153,7 @@ export function changedName(name: string, hash: string): string {
   return `${start}_${hash.slice(0, HASH_DIGITS)}`
 }
 
-/** Whether somebody chose to trust where a listing is from: anything but a server without `trust`. */
+/** Whether the user chose to trust the source of a listing: every source but a server without `trust`. */
 export function isApproved({ source, trust }: Pick<Listing, 'source' | 'trust'>): boolean {
   return source.kind !== 'mcp' || trust > 0
 }
@@ -165,7 +165,7 @@ export function sourceKey(source: ToolSource): string {
   return 'builtin'
 }
 
-/** The source of a key that `sourceKey` made. */
+/** The source of a key returned by `sourceKey`. */
 export function sourceOfKey(key: string): ToolSource {
   const [, kind, name = ''] = /^(plugin|mcp):(.*)$/s.exec(key) ?? []
   if (kind === 'plugin') return { kind, plugin: name }

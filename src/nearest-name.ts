@@ -1,5 +1,5 @@
 /**
- * The candidate that a name was most likely meant to be; undefined when none is close. Case and separators count for nothing.
+ * Returns the candidate that a name was most likely meant to be; undefined if none is close. Ignores case and separators.
  *
  * @example
  * ```ts
@@ -24,7 +24,7 @@ export function nearestName(name: string, candidates: readonly string[]): string
 const MAX_CANDIDATES = 200
 const MAX_CHARS = 64
 
-// How a name is cased and joined is the likeliest slip: `filePath` for `file_path`.
+// Case and separators are the most likely mistakes: `filePath` for `file_path`.
 function fold(name: string): string {
   return name
     .toLowerCase()
@@ -32,7 +32,7 @@ function fold(name: string): string {
     .slice(0, MAX_CHARS)
 }
 
-/** Insertions, deletions and replacements between two texts, or `enough` when there are at least so many. */
+/** The number of insertions, deletions and replacements between two texts, at most `enough`. */
 function editDistance(a: string, b: string, enough: number): number {
   if (Math.abs(a.length - b.length) >= enough) return enough
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column)

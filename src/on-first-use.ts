@@ -1,5 +1,5 @@
 /**
- * Returns a function that makes a value when it is first called, and then returns it. For tables that take time to build:
+ * Returns a function that creates a value on its first call, and then returns it. For tables that take time to build:
  * most processes end before they need them.
  */
 export function onFirstUse<Value>(make: () => Value): () => Value {

@@ -36,7 +36,7 @@ export function readProgram(source: string, flags: PatternFlags, maxSteps: numbe
   return { start, steps, hasAssertions: steps.some(({ kind }) => kind === 'assert') }
 }
 
-/** The steps that `unfold` makes of a node, counted without making them. */
+/** Counts the steps that `unfold` would create for a node. */
 function sizeOf(node: PatternNode): number {
   if (node.kind === 'sequence') return node.items.reduce((sum, item) => sum + sizeOf(item), 0)
   if (node.kind === 'choice') return node.options.reduce((sum, option) => sum + sizeOf(option) + 1, -1)

@@ -1,4 +1,4 @@
-/** How a pattern is read. Groups such as `(?i)` and `(?s:…)` change it from within. */
+/** Options of the syntax. Groups such as `(?i)` and `(?s:…)` change them inside a pattern. */
 export interface PatternFlags {
   readonly ignoreCase: boolean
   readonly multiline: boolean
@@ -15,7 +15,7 @@ export type PatternNode =
 
 export type Assertion = 'text-start' | 'text-end' | 'line-start' | 'line-end' | 'word-edge' | 'no-word-edge'
 
-/** Groups within groups; more would only be written to exhaust the stack. */
+/** The maximum depth of groups; deeper ones only serve to exhaust the stack. */
 const MAX_DEPTH = 200
 
 /**
@@ -26,13 +26,13 @@ export function readPattern(source: string, flags: PatternFlags): PatternNode {
   return new PatternReader(source, flags).read()
 }
 
-/** A set of characters. The platform's own regular expressions decide what is in it, one character at a time. */
+/** A set of characters. The platform's own regular expressions decide which characters are in it. */
 export class CharacterSet {
   readonly #pattern: RegExp
   /** By ASCII code: 0 unknown, 1 in the set, 2 not in it. */
   readonly #ascii = new Uint8Array(128)
 
-  /** `source` is one item or a class in brackets, as the flag `u` reads it. */
+  /** `source` is one item or a class in brackets, in the syntax of the flag `u`. */
   constructor(source: string, ignoreCase: boolean) {
     this.#pattern = new RegExp(`^${source}$`, ignoreCase ? 'iu' : 'u')
   }
@@ -84,7 +84,7 @@ class PatternReader {
   #repeated(node: PatternNode): PatternNode {
     const bounds = this.#quantifier()
     if (bounds === undefined) return node
-    // A lazy quantifier finds another match, not more or fewer.
+    // A lazy quantifier finds another match, but does not change whether there is one.
     this.#take('?')
     if (this.#quantifier() !== undefined) throw new Error('a quantifier follows a quantifier')
     return { kind: 'repeat', node, ...bounds }
@@ -122,7 +122,7 @@ class PatternReader {
     const changed = this.#match(GROUP_FLAGS)
     if (changed !== undefined) {
       this.#flags = changedFlags(flags, changed[1] ?? '', changed[2] ?? '')
-      // `(?i)` holds to the end of the group around it.
+      // `(?i)` applies to the end of the enclosing group.
       if (changed[3] === ')') {
         this.#depth--
         return { kind: 'sequence', items: [] }
@@ -189,7 +189,7 @@ class PatternReader {
     return code === undefined ? escaped : Number.parseInt(code, 16)
   }
 
-  /** Reads an escape; returns it as the flag `u` reads it. */
+  /** Reads an escape; returns it in the syntax of the flag `u`. */
   #escaped(): string {
     const set = this.#match(/^\\[dDwWsS]/)
     if (set !== undefined) return set[0]
@@ -284,7 +284,7 @@ const NAMED_SETS: ReadonlyMap<string, string> = new Map([
   ['xdigit', '0-9A-Fa-f'],
 ])
 
-/** A named set turned round, as ranges of a class: `[[:^digit:]]`. */
+/** The complement of a named set, as ranges of a class: `[[:^digit:]]`. */
 function complementOf(set: string): string {
   const inside = new RegExp(`^[${set}]$`, 'u')
   let ranges = `\\u{80}-\\u{10ffff}`

@@ -32,24 +32,24 @@ import type { Strategy } from './session/surface.ts'
 import type { TokenCounter } from './text.ts'
 import { type Clock, readClock } from './time.ts'
 
-/** What a registry decides for all its sessions, and a session may decide for itself. */
+/** Options of a registry that a session may override. */
 export interface SharedOptions<Dialect extends SessionDialect = SessionDialect> {
   /** full: every schema, every turn; lazy: deferrable tools once activated; auto (default): lazy when there are many. */
   readonly mode?: Mode
   /**
-   * What is deferrable. flagged: `deferred: true`; mcp: those, MCP servers' and plugins'; all: everything that is not pinned;
-   * auto (default): as mcp, and as all once `toolThreshold` tools would stay shown.
+   * Which tools are deferrable. flagged: those with `deferred: true`; mcp: also those of MCP servers and plugins; all:
+   * everything that is not pinned; auto (default): like mcp, or like all once `toolThreshold` tools would stay shown.
    */
   readonly defer?: Defer
-  /** Auto mode turns lazy at this many registered tools; 15. */
+  /** Auto mode becomes lazy at this many registered tools; 15. */
   readonly toolThreshold?: number
-  /** Auto mode turns lazy when definitions take more than this percentage of `contextWindow`, 0 to 100; 10. */
+  /** Auto mode becomes lazy if definitions take more than this percentage of `contextWindow`, 0 to 100; 10. */
   readonly thresholdPercent?: number
   /** The model's context window in tokens; without it, `thresholdPercent` is not used. */
   readonly contextWindow?: number
   /** Names and globs of tools that are never deferred. */
   readonly pinned?: readonly string[]
-  /** How many tools a session keeps active, the least recently used going first; 24, 0 = no cap. */
+  /** How many tools a session keeps active; beyond it, the least recently used are evicted. 24; 0 = no cap. */
   readonly maxActive?: number
   /** How many tokens their definitions may take; 0 (default) = no cap. */
   readonly maxActiveTokens?: number
@@ -62,33 +62,33 @@ export interface SharedOptions<Dialect extends SessionDialect = SessionDialect> 
   /** How tools are ranked; `lexical`. */
   readonly searcher?: SearcherName | Searcher
   /**
-   * What a second search for the same thing in other words returns: `new` (default), the tools that fit either wording and
-   * were not returned before; `all`, whatever fits. For sessions that several conversations share, use `all`.
+   * What a second search for the same thing in other words returns: `new` (default): matches of either wording that
+   * were not returned before; `all`: every match. Use `all` for sessions that several conversations share.
    */
   readonly searchAgain?: 'new' | 'all'
   /** Remembers which tools served which requests, for `hybrid`; see `usageMemory()`. false (default): nothing is remembered. */
   readonly memory?: UsageMemory | false
-  /** How a surface grows; `auto` (default) takes what the dialect does best, append without one. */
+  /** How a surface grows. `auto` (default): what suits the dialect best; append without a dialect. */
   readonly strategy?: Strategy | 'auto'
   /** The provider's dialect: for `strategy: 'auto'` and `session.turn()`. */
   readonly dialect?: Dialect
-  /** What may be seen and called; everything, when absent. */
+  /** Which tools may be seen and called. Default: all. */
   readonly policy?: Policy
 }
 
-/** `new ToolRegistry(options)`. Everything has a default. */
+/** Options of `new ToolRegistry()`. All are optional. */
 export interface RegistryOptions extends SharedOptions {
-  /** What grants capabilities; a tool that declares one without a backend is refused. */
+  /** Grants capabilities; a tool that declares one without a backend does not run. */
   readonly capabilities?: CapabilityBackends
   /** Shortens results by exact tool name. */
   readonly reducers?: ReducerLookup
-  /** Run around each call, in order. */
+  /** Called around each call, in order. */
   readonly hooks?: CallHooks | readonly CallHooks[]
-  /** Called for everything that happens, as `subscribe()`. What it throws is ignored. */
+  /** Called for every event, like a listener of `subscribe()`. Exceptions are ignored. */
   readonly onEvent?: (event: ToolcribEvent) => void
-  /** Characters the results of one batch may take together; 80,000. */
+  /** How many characters the results of one batch may take together; 80,000. */
   readonly resultBudgetChars?: number
-  /** Where the full text of a trimmed result is kept; with it, `read_result` is shown on every surface. */
+  /** Keeps the full text of trimmed results; with it, `read_result` is on every surface. */
   readonly spill?: Spill
   /** How often in a row a session may make the same call; 25, 0 = no limit. */
   readonly maxIdenticalCalls?: number
@@ -96,21 +96,21 @@ export interface RegistryOptions extends SharedOptions {
   readonly serverWaitMs?: number
   /** Exact token counts for `context()`; without it they are estimates, marked `~`. See `exactTokenCounter()`. */
   readonly countTokens?: TokenCounter
-  /** What time it is; `Date` when absent. */
+  /** The clock. Default: `Date`. */
   readonly clock?: Clock
-  /** Names sessions that were opened without an id; random UUIDs when absent. */
+  /** Generates the ids of sessions without one. Default: random UUIDs. */
   readonly newId?: () => string
 }
 
-/** `registry.openSession(options)`. Everything has a default: the registry's. */
+/** Options of `registry.openSession()`. Defaults: the registry's. */
 export interface SessionOptions<Dialect extends SessionDialect = SessionDialect>
   extends SharedOptions<Dialect>,
     SessionOrigin {}
 
-/** `registry.search()`: how to search, with which policy, by which searcher. */
+/** Options of `registry.search()`. */
 export interface RegistrySearchOptions extends SearchOptions {
   readonly searcher?: SearcherName | Searcher
-  /** In place of the registry's own policy. */
+  /** Replaces the registry's own policy. */
   readonly policy?: Policy
 }
 
@@ -156,7 +156,7 @@ const REGISTRY_RULES: OptionRules<RegistryOptions> = {
 const SESSION_RULES: OptionRules<SessionOptions> = {
   ...SHARED_RULES,
   id: anyText,
-  // Narrowed field by field, with reasons of its own.
+  // Checked field by field, with specific reasons.
   state: anyValue,
   store: objectWith('get', 'set', 'update', 'delete'),
   tools: textList,
@@ -224,7 +224,7 @@ export function overrideSettings<Dialect extends SessionDialect>(
   return searcher === undefined ? overridden : { ...overridden, searcher: finder.searcher(searcher) }
 }
 
-/** The limits that apply where the options set none. */
+/** The limits that apply unless the options set others. */
 export type ServiceDefaults = Pick<
   ServiceSettings,
   | 'timeoutMs'
@@ -237,7 +237,7 @@ export type ServiceDefaults = Pick<
   | 'suggestions'
 >
 
-/** What calls and sessions share: the options, with a default for every gap. */
+/** The settings that calls and sessions share: the options, with defaults. */
 export function serviceSettings(options: RegistryOptions, defaults: ServiceDefaults): ServiceSettings {
   const { capabilities, hooks, reducers, spill, countTokens, clock = Date } = options
   return {

@@ -8,15 +8,15 @@ export interface Reply {
   /** Calls that cannot run, with their results; `toMessages` passes those to the model. */
   readonly unrunnable: readonly CallResult[]
   readonly stop: Stop
-  /** Why the model refused, when it says so. */
+  /** Why the model refused, if it says so. */
   readonly refusal?: string
-  /** What went wrong at the provider, when it says so in place of an answer; `stop` is `cut` then. */
+  /** The provider's error, if it sent one in place of an answer; `stop` is then `cut`. */
   readonly error?: { readonly message: string; readonly code?: string | number }
   readonly usage: Usage
 }
 
 /**
  * Why the model stopped. calls: it waits for results; length: a token limit; refused: it will not answer; paused: it
- * goes on when the messages are sent again; cut: the stream ended early.
+ * continues when the messages are sent again; cut: the stream ended early.
  */
 export type Stop = 'done' | 'calls' | 'length' | 'refused' | 'paused' | 'cut'

@@ -1,4 +1,4 @@
-/** The contract suites: what every searcher, dialect and store must do, for a test runner of your choice. */
+/** The contract suites of searchers, dialects and stores, for any test runner. */
 export {
   type DialectCheck,
   dialectContract,

@@ -1,4 +1,4 @@
-/** Where the time comes from: a function or anything with `now()`, in milliseconds. `Date` fits. */
+/** A source of time: a function or an object with `now()`, in milliseconds. `Date` works. */
 export type Clock = (() => number) | { now(): number }
 
 /** Returns the clock as a plain function. */
@@ -10,16 +10,16 @@ export function readClock(clock: Clock): () => number {
 /** Calls `fire` after `delayMs` milliseconds, unless the returned function is called first. */
 export type Schedule = (delayMs: number, fire: () => void) => () => void
 
-/** The longest delay the platform's timers take; they fire at once for a longer one. */
+/** The longest delay that the platform's timers support; they fire at once for a longer one. */
 export const MAX_DELAY_MS = 2 ** 31 - 1
 
-/** The platform's timers. A pending one keeps a Node process alive: somebody waits for it. */
+/** The platform's timers. A pending one keeps a Node process alive, because somebody waits for it. */
 export const scheduleWithTimers: Schedule = (delayMs, fire) => {
   const timer = setTimeout(fire, Math.min(delayMs, MAX_DELAY_MS))
   return () => clearTimeout(timer)
 }
 
-/** The platform's timers for work in the background: a pending one does not keep a Node process alive. */
+/** The platform's timers for background work: a pending one does not keep a Node process alive. */
 export const scheduleInBackground: Schedule = (delayMs, fire) => {
   const timer: unknown = setTimeout(fire, Math.min(delayMs, MAX_DELAY_MS))
   // Only Node's timers have unref(); a browser's are numbers.
@@ -47,8 +47,9 @@ export async function waitAtMost(
 const PARTS = 4
 
 /**
- * Waits like `waitAtMost`, and counts little of the time in which this process itself was held up: when it goes on, its
- * timers fire before it reads what arrived meanwhile. So one long wait is several short ones, of which a stop uses up one.
+ * Waits like `waitAtMost`, but hardly counts time in which this process itself was stopped: when it resumes, its timers
+ * fire before it reads what arrived meanwhile. So the wait is split into several short ones, of which a stop uses up
+ * one.
  */
 export async function waitPatiently(
   timeoutMs: number,
@@ -164,12 +165,12 @@ export function within<Value>(timeoutMs: number, work: Promise<Value>, schedule:
   })
 }
 
-/** What one search may do, in steps: less than 100 ms on an ordinary machine. */
+/** The work budget of one search, in steps: less than 100 ms on an ordinary machine. */
 const WORK_OF_ONE_SEARCH = 10_000_000
 
 /**
- * A shared limit of work: of one search with all its pattern tests, or of one check against a schema. It counts steps
- * and not time, so that the same work on the same data always ends the same way.
+ * A shared work budget: of one search with all its pattern tests, or of one check against a schema. It counts steps and
+ * not time, so that the same work on the same data always ends the same way.
  */
 export class WorkBudget {
   #left: number
@@ -178,7 +179,7 @@ export class WorkBudget {
     this.#left = steps
   }
 
-  /** Steps that are left; negative once more was spent than there was. */
+  /** The remaining steps; negative once the budget is exceeded. */
   get left(): number {
     return this.#left
   }

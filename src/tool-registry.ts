@@ -41,7 +41,7 @@ import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
 import type { CallResult, Listing, Tool, ToolCall, ToolContext, ToolDefinition } from './tool.ts'
 
-/** The settings of a registry or session that names no others. No other file names these defaults. */
+/** The default settings of registries and sessions. No other file has defaults. */
 const DEFAULT_SETTINGS = {
   mode: 'auto',
   defer: 'auto',
@@ -63,7 +63,7 @@ const DEFAULT_SETTINGS = {
 } as const satisfies Omit<SessionSettings, 'searcher'>
 
 const DEFAULTS = {
-  /** For tools and hosts that name no deadline: a call that hangs gets a result at last. */
+  /** For tools and contexts without a deadline, so that a hanging call gets a result. */
   timeoutMs: 120_000,
   resultBudgetChars: 80_000,
   maxIdenticalCalls: 25,
@@ -77,8 +77,8 @@ const DEFAULTS = {
 } as const
 
 /**
- * Every tool an agent may use, where each is from, and the sessions that check them out. Readers hold immutable
- * snapshots: a change swaps them, so nobody sees half of one.
+ * Holds every tool an agent may use, knows where each comes from, and opens sessions. Readers get immutable snapshots,
+ * so nobody sees a partial change.
  */
 export class ToolRegistry {
   readonly #options: RegistryOptions
@@ -87,7 +87,7 @@ export class ToolRegistry {
   readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#services.scene.modes.update())
   readonly #services: SessionServices
   readonly #registrar: Registrar
-  /** The registry's own figures count every tool: whom a policy keeps out depends on who looks. */
+  /** Counts every tool, because a policy depends on the session. */
   readonly #viewpoint: Viewpoint
   #preloaded: readonly string[] = []
 
@@ -110,12 +110,15 @@ export class ToolRegistry {
     this.#registrar.register(tool as Tool, options)
   }
 
-  /** Registers all of them or, when one cannot be registered, none. */
+  /** Registers all of them or, if one cannot be registered, none. */
   registerAll(tools: readonly Tool[]): void {
     this.#registrar.registerAll(tools)
   }
 
-  /** Registers a plain function and wraps what it returns. It is shown from the start, in every mode, unless it has `deferred: true`. */
+  /**
+   * Registers a plain function and wraps its return value. The tool is shown from the start, in every mode, unless it has
+   * `deferred: true`.
+   */
   registerFunction<const Schema extends SchemaInput>(
     fn: (input: InputOf<Schema>, ctx: ToolContext) => unknown,
     options: FunctionOptions<Schema>,
@@ -129,17 +132,17 @@ export class ToolRegistry {
     this.#registrar.registerMcp(tool as Tool, server)
   }
 
-  /** Swaps all tools of one server at once. A tool that collides or cannot be registered is skipped and reported. */
+  /** Replaces all tools of one server at once. A tool that collides or cannot be registered is skipped and reported. */
   syncMcp(server: string, tools: readonly Tool[], options: SyncOptions = {}): SyncReport {
     return this.#registrar.syncMcp(server, tools, options)
   }
 
-  /** Removes a tool; false when there was none. */
+  /** Removes a tool; returns false if there was none. */
   unregister(name: string): boolean {
     return this.#registrar.unregister(name)
   }
 
-  /** Removes the tools of one MCP server, or of all; returns how many. */
+  /** Removes the tools of one MCP server, or of all servers; returns how many. */
   unregisterMcp(server?: string): number {
     return this.#registrar.unregisterMcp(server)
   }
@@ -152,12 +155,12 @@ export class ToolRegistry {
     return copy
   }
 
-  /** Holds a tool back: neither found nor callable until `release()`, also across a sync. */
+  /** Quarantines a tool: it is neither found nor callable until `release()`, even after a sync. */
   quarantine(name: string, reason: string): void {
     this.#registrar.quarantine(name, reason)
   }
 
-  /** Ends a quarantine; false when there was none. */
+  /** Ends a quarantine; returns false if there was none. */
   release(name: string): boolean {
     return this.#registrar.release(name)
   }
@@ -169,34 +172,37 @@ export class ToolRegistry {
     this.#preloaded = [...new Set([...this.#preloaded, ...wanted])]
   }
 
-  /** Lets searches wait for servers that are connecting, and name those that failed. Returns how to detach them. */
+  /**
+   * Lets searches wait for servers that are connecting, and name those that failed. Returns a function that detaches
+   * them.
+   */
   attachServers(directory: ServerDirectory): () => void {
     return this.#services.finder.attachServers(directory)
   }
 
   /**
-   * Calls the listener for everything that happens from now on (in the registry, its sessions, calls, servers and
-   * agents), or in one session. Returns how to unsubscribe. What a listener throws is ignored.
+   * Calls the listener for every event from now on (of the registry, its sessions, calls, servers and agents), or only
+   * for those of one session. Returns a function that unsubscribes. Exceptions are ignored.
    */
   subscribe(listener: Listener, options: { readonly sessionId?: string } = {}): () => void {
     checkSubscribeOptions(options)
     return this.#services.events.subscribe(listener, options)
   }
 
-  /** Raises an event on the registry's stream. For sources of tools, and whoever runs sessions. */
+  /** Emits an event on the registry's stream, for sources of tools and hosts of sessions. */
   readonly emit: Emit
 
-  /** The searcher of searches that name no other. */
+  /** The default searcher. */
   get searcher(): SessionSettings['searcher'] {
     return this.#settings.searcher
   }
 
-  /** The memory of sessions that name no other; undefined where past use is not remembered. */
+  /** The default memory of sessions; undefined if past use is not remembered. */
   get memory(): UsageMemory | undefined {
     return this.#settings.memory || undefined
   }
 
-  /** The policy of sessions that name no other. A session's policy takes its place, so one that narrows it starts here. */
+  /** The default policy of sessions. A session's policy replaces it, so to narrow it, start from this one. */
   get policy(): Policy {
     return this.#settings.policy
   }
@@ -211,39 +217,42 @@ export class ToolRegistry {
     return this.#catalogue.get(name) !== undefined
   }
 
-  /** How many tools are registered; meta-tools do not count. */
+  /** The number of registered tools, without meta-tools. */
   get size(): number {
     return this.#catalogue.size
   }
 
-  /** Returns the tools that are available now, by name. */
+  /** Returns the tools that are available now, sorted by name. */
   getAvailable(): Tool[] {
     const { availability } = this.#services
     return this.#entries().flatMap(({ tool }) => (availability.isAvailable(tool) ? [tool] : []))
   }
 
-  /** Returns the tools of one toolset, by name. */
+  /** Returns the tools of one toolset, sorted by name. */
   getForToolset(toolset: string): Tool[] {
     return this.#entries().flatMap(({ tool }) => (tool.toolset === toolset ? [tool] : []))
   }
 
-  /** Returns what is deferred under the registry's own settings, by name. */
+  /** Returns the tools that are deferred under the registry's own settings, sorted by name. */
   deferredTools(): readonly Listing[] {
     return [...this.#viewpoint.current().deferred.values()].map(({ listing }) => listing)
   }
 
-  /** Returns every registered tool with where it is from, by name. */
+  /** Returns every registered tool with its source, sorted by name. */
   listSchemas(): ToolSchema[] {
     return this.#entries().map(toolSchema)
   }
 
-  /** Returns every permitted and available definition, by name: the surface of full mode, narrowed by these gates. */
+  /**
+   * Returns every permitted and available definition, sorted by name: the surface of full mode, narrowed by these
+   * lists.
+   */
   toDefinitions(allowedTools?: readonly string[], filter?: ToolFilter): ToolDefinition[] {
     const policy = narrowPolicy(this.#policy, { allowedTools, filter })
     return definitionsOf(this.#catalogue.snapshot(), policy, this.#services.availability)
   }
 
-  /** Runs calls at once and returns their results in order. Never throws: lists that cannot be read permit nothing. */
+  /** Runs calls in parallel and returns their results in order. Never throws: invalid lists permit nothing. */
   async executeParallel(
     calls: readonly ToolCall[],
     ctx: CallContext,
@@ -266,7 +275,7 @@ export class ToolRegistry {
     return searchWithoutSession({ ...options, query }, this.#services, settings, compiled)
   }
 
-  /** Opens a conversation's session: a new one, from saved state, or from a store. */
+  /** Opens the session of a conversation: a new one, from saved state, or from a store. */
   async openSession<Dialect extends SessionDialect = SessionDialect>(
     options: SessionOptions<Dialect> = {},
   ): Promise<Session<Dialect>> {
@@ -276,7 +285,7 @@ export class ToolRegistry {
     return openSession(this.#services, read, { ...settings, pinned })
   }
 
-  /** Says why a tool is, or is not, there: under the registry's own settings, or for a session. */
+  /** Explains why a tool is shown, deferred, denied or missing, under the registry's own settings or for a session. */
   explain(name: string, session?: Session): Explanation {
     const onlooker = session?.currentTurn() ?? new RegistryOnlooker(this.#viewpoint, this.#policy)
     return explainTool(name, onlooker, this.#catalogue, this.#services)

@@ -290,8 +290,8 @@ describe.skipIf(!browser)('the page', () => {
   it('turns a miss into a query to download, and into a hint by which the next search finds the tool', async () => {
     await go('search')
     const miss = main().locator('li', { has: page.getByRole('button', { name: 'qwxzy', exact: true }) })
-    await miss.getByRole('button', { name: 'Which tool should have come?' }).click()
-    await miss.getByLabel('The tool that should have come').fill('mcp__memory__read_graph')
+    await miss.getByRole('button', { name: 'Which tool should have been found?' }).click()
+    await miss.getByLabel('The tool that should have been found').fill('mcp__memory__read_graph')
     const query = { id: 'miss-1', query: 'qwxzy', relevant: ['mcp__memory__read_graph'] }
     for (const name of ['Download as an eval query', /^Download 1 for/]) {
       const [file] = await Promise.all([page.waitForEvent('download'), button(name).click()])
@@ -312,9 +312,9 @@ describe.skipIf(!browser)('the page', () => {
     await go('search/zyxwq')
     await shown('Not what you expected?')
     const asked = main().locator('.expected')
-    await asked.getByRole('button', { name: 'Which tool should have come?' }).click()
-    await asked.getByLabel('The tool that should have come').fill('sample_')
-    await asked.getByLabel('The tool that should have come').press('Enter')
+    await asked.getByRole('button', { name: 'Which tool should have been found?' }).click()
+    await asked.getByLabel('The tool that should have been found').fill('sample_')
+    await asked.getByLabel('The tool that should have been found').press('Enter')
     await asked.getByText(/takes no hint here/).waitFor()
     await asked.getByRole('button', { name: 'Another tool' }).click()
   })

@@ -7,7 +7,7 @@ const MAX_NOTE_TOKENS = 4000
 
 /**
  * Returns a note for a model whose history was shortened: which tools the session still has checked out, and what only
- * the history said about them. `''` when there are none.
+ * the history said about them. `''` if there are none.
  */
 export function activeToolsNote(session: Session): string {
   const active = activeTools(session)
@@ -17,8 +17,8 @@ export function activeToolsNote(session: Session): string {
 }
 
 /**
- * Returns a note for a sub-agent, for before its task: which of its caller's tools it starts with. `''` when there are
- * none, or when its requests show them anyway.
+ * Returns a note to put before a sub-agent's task: which of its caller's tools it starts with. `''` if there are none,
+ * or if its requests show them anyway.
  */
 export function inheritedToolsNote(session: Session): string {
   const active = activeTools(session)
@@ -39,7 +39,7 @@ function namesOf(definitions: readonly ToolDefinition[]): string {
 function withDefinitions(opening: string, session: Session, active: readonly ToolDefinition[]): string {
   if (areShown(session)) return opening
   const { searchTool } = session.settings
-  // The provider shows a deferred definition only where the history refers to it.
+  // The provider shows a deferred definition only if the history refers to it.
   if (session.surface().strategy === 'native') {
     const lines = active.map(({ name, description }) => `- ${name}: ${clipText(description, 200)}`)
     return [

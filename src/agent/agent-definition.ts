@@ -4,22 +4,22 @@ import { readFrontmatter } from './frontmatter.ts'
 /** A sub-agent: what it is for, its system prompt, and what it may use. */
 export interface AgentDefinition {
   readonly name: string
-  /** For the model that chooses: what this agent is good at, and when to call it. */
+  /** For the model that chooses an agent: what this one is good at, and when to call it. */
   readonly description: string
   /** Its system prompt. */
   readonly prompt: string
-  /** The only tools it may use, as names and globs; all of its caller's when absent. */
+  /** The only tools it may use, as names and globs. Default: all of its caller's. */
   readonly tools?: readonly string[]
-  /** A name that `agentTool({ models })` finds a model by; its caller's model when absent. */
+  /** The name of its model, for `agentTool({ models })`. Default: its caller's model. */
   readonly model?: string
-  /** Whether it starts with the tools that its caller has active; true when absent. */
+  /** Whether it starts with its caller's active tools. Default: true. */
   readonly inheritActiveMcp?: boolean
 }
 
 /**
- * Reads an agent from Markdown: frontmatter with `name`, `description`, `tools` (a list, or names with commas), `model` and
- * `inherit_active_mcp`, then its prompt. Throws `config-invalid` with the file and line, also for a key that is almost one
- * of these. Keys of other programs are ignored.
+ * Reads an agent from Markdown: frontmatter with `name`, `description`, `tools` (a list, or names separated by commas),
+ * `model` and `inherit_active_mcp`, then its prompt. Throws `config-invalid` with the file and line, also for a
+ * misspelt key. Keys of other programs are ignored.
  */
 export function parseAgent(markdown: string, file = 'agent'): AgentDefinition {
   const { fields, body } = readFrontmatter(markdown, file)
@@ -48,7 +48,7 @@ export function parseAgent(markdown: string, file = 'agent'): AgentDefinition {
   }
 }
 
-/** `mode` is a key of other programs, and too close to `model` to be taken for a slip. */
+/** `mode` is a key of other programs, and must not be taken for a misspelt `model`. */
 const KEYS = ['name', 'description', 'tools', 'model', 'inherit_active_mcp', 'mode']
 
 type Fields = ReturnType<typeof readFrontmatter>['fields']

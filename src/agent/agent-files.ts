@@ -4,9 +4,9 @@ import { ToolcribError } from '../errors.ts'
 import { type AgentDefinition, parseAgent } from './agent-definition.ts'
 
 /**
- * `toolcrib/agent-files`: reads every `*.md` file of a folder as an agent, in the order of the file names. Returns none
- * when the folder does not exist. Throws `config-invalid` for a folder or a file that cannot be read. For Node, Bun and
- * Deno: `toolcrib/agent` itself needs no files.
+ * `toolcrib/agent-files`: reads every `*.md` file of a folder as an agent, in the order of the file names. Returns an
+ * empty list if the folder does not exist. Throws `config-invalid` for a folder or a file that cannot be read. For
+ * Node, Bun and Deno: `toolcrib/agent` itself needs no file system.
  */
 export async function loadAgents(folder: string): Promise<readonly AgentDefinition[]> {
   const files = await readdir(folder).catch((cause: unknown) => {

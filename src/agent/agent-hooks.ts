@@ -9,13 +9,14 @@ export interface ModelCall<Message> {
   readonly sessionId: string
   readonly iteration: number
   readonly messages: readonly Message[]
-  /** The usage of the previous request; absent for the first. Its input says how full the context window is. */
+  /** The usage of the previous request; absent for the first. Its input shows how full the context window is. */
   readonly lastUsage?: Usage
 }
 
 /**
- * What the host does around a run. Several hooks run in order. The hooks around calls are those of `session.execute()`: they run
- * before the registry's own, see the tool that `call_tool` names, and apply to sub-agents however deep.
+ * The host's hooks around a run. Several hooks run in order. The hooks around calls work like those of
+ * `session.execute()`: they run before the registry's own, see the tool that `call_tool` names, and apply to sub-agents
+ * at any depth.
  */
 export interface AgentHooks<Message = unknown> extends CallHooks {
   /**
@@ -35,7 +36,7 @@ export function agentHookList<Message>(
   return Array.isArray(hooks) ? hooks : [hooks as AgentHooks<Message>]
 }
 
-/** The part of a hook that runs around calls; none when it has no such part. */
+/** The part of a hook that runs around calls; undefined if it has none. */
 export function callHooksOf(hook: CallHooks): readonly CallHooks[] {
   const { before_tool_call, after_tool_call } = hook
   if (!before_tool_call && !after_tool_call) return []
@@ -50,7 +51,7 @@ export function callHooksOf(hook: CallHooks): readonly CallHooks[] {
 }
 
 /**
- * One part per hook. Sessions tell hooks apart by identity, so one that a host gives to a run and to its sub-agents runs
- * once around each call.
+ * One part per hook. Sessions compare hooks by identity, so a hook that a host passes to a run and to its sub-agents
+ * runs once around each call.
  */
 const callParts = new WeakMap<CallHooks, CallHooks>()

@@ -27,37 +27,39 @@ import type { Model } from './model.ts'
 import type { Timing } from './timing.ts'
 
 /**
- * What a run has in common with those of its sub-agents. `maxCostUsd` and `maxTokens` limit what the run and everything
- * below it spends. They are checked before each request, so a run may exceed them by the requests that are under way.
+ * Options that a run shares with those of its sub-agents. `maxCostUsd` and `maxTokens` limit what the run and its
+ * sub-agents spend. They are checked before each request, so a run may exceed them by the requests in flight.
  */
 export interface SharedRunOptions<Message = unknown> extends SpendLimits {
-  /** How many requests; 25. Three times as many where tools are deferred, since finding them takes turns. */
+  /** The maximum number of requests; 25. Three times as many if tools are deferred, since finding them takes turns. */
   readonly maxIterations?: number
   readonly hooks?: AgentHooks<Message> | readonly AgentHooks<Message>[]
-  /** Called for every step of the run. What it throws is ignored. */
+  /** Called for every step of the run. Exceptions are ignored. */
   readonly onEvent?: (event: AgentEvent) => void
-  /** Counts the run, and whatever else the host counts into it; `result.ledger` then holds all of that. */
+  /** Counts the run, and whatever else the host counts into it; `result.ledger` then contains all of that. */
   readonly ledger?: Ledger
-  /** Prices of `model`, or a function that finds those of any model. A sub-agent also knows its caller's. */
+  /** The prices of `model`, or a function that returns those of any model. A sub-agent also uses its caller's. */
   readonly prices?: PriceList
   readonly retry?: RetryOptions
   readonly loopGuard?: LoopGuardOptions
   readonly timing?: Timing
 }
 
-/** One run: which model, with which tools, what was said, and what the host does around it. */
+/** Options of one run. */
 export interface AgentOptions<Message = unknown, Request = unknown, Response = unknown>
   extends SharedRunOptions<Message> {
   readonly model: Model<Message, Request, Response>
-  /** Open it with the model's dialect, so that its surface grows the way that suits the provider. */
+  /** Open it with the model's dialect, so that it uses the strategy that suits the provider. */
   readonly session: Session
-  /** The conversation so far, in the message type of the model's dialect; a text is one message of the user. */
+  /** The conversation so far, in the message type of the model's dialect; a text is one user message. */
   readonly messages: string | readonly Message[]
   readonly system?: string
   readonly signal?: AbortSignal
-  /** True when `messages` were shortened since the session found its tools: a note says once which are active. */
+  /** True if `messages` were shortened after the session found its tools: a note then says once which are active. */
   readonly isCompacted?: boolean
-  /** Names tools that probably fit the user's newest message in a line after it; see `session.turn()`. false by default. */
+  /**
+   * Names tools that probably fit the user's newest message in a line after it; see `session.turn()`. Default: false.
+   */
   readonly hint?: boolean
   /** For every batch of calls: attachments, a result budget, a dry run. */
   readonly callContext?: Partial<Omit<CallContext, 'sessionId' | 'turnCount' | 'signal' | 'meters'>>

@@ -25,27 +25,27 @@ import { type AgentResult, runAgent } from './run-agent.ts'
 import { priceFinder } from './spending.ts'
 
 /**
- * Which agents there are, who may call them, and how each of their runs goes. Hooks, prices, the ledger and the limits of
- * the run that calls an agent apply to it without being given here again.
+ * Which agents there are, who may call them, and how they run. Hooks, prices, the ledger and the limits of the calling
+ * run apply to agents without being repeated here.
  */
 export interface AgentToolOptions extends SharedRunOptions {
   readonly agents: readonly AgentDefinition[]
   /** The model of agents that name none. */
   readonly model: Model
-  /** Finds the models that agents name. */
+  /** Returns the model that an agent names. */
   readonly models?: (name: string) => Model | undefined
-  /** The session whose model calls this tool; a host of many sessions finds it by its id. */
+  /** The session whose model calls this tool; for many sessions, a function that finds one by its id. */
   readonly session: Session | ((id: string) => Session | undefined)
-  /** How deep agents may call agents; 2: an agent may call one that calls none. */
+  /** How deep agents may nest; 2: an agent may call one that calls none. */
   readonly maxDepth?: number
-  /** How long one agent may work; 1,800,000. */
+  /** How long one agent may work, in milliseconds; 1,800,000. */
   readonly timeoutMs?: number
   /**
-   * How many work at once; 4. Agents that agents call are counted apart, so that none waits for its own caller to
-   * finish. The others wait their turn, and their `timeoutMs` runs meanwhile.
+   * How many work at once; 4. Each depth is counted separately, so that no agent waits for its own caller to finish.
+   * Others wait for their turn, which counts towards their `timeoutMs`.
    */
   readonly maxConcurrent?: number
-  /** `agent` when absent. */
+  /** The name of the tool. Default: `agent`. */
   readonly name?: string
 }
 
@@ -75,7 +75,7 @@ interface AgentInput {
   readonly task: string
 }
 
-/** Who calls: a session, how many agents deep it is, and its model. */
+/** The caller: a session, its depth, and its model. */
 interface Caller {
   readonly session: Session
   readonly depth: number
@@ -83,9 +83,9 @@ interface Caller {
 }
 
 /**
- * `agent`: hands a task to a sub-agent, which works in a fork of its caller's session and returns a report. What it finds
- * and activates stays its own. Register it like any tool. Throws `config-invalid` for unknown options, values out of
- * range, and agents that name an unknown model.
+ * `agent`: gives a task to a sub-agent, which works in a fork of its caller's session and returns a report. The
+ * caller's session does not change. Register it like any tool. Throws `config-invalid` for unknown options, values out
+ * of range, and agents that name an unknown model.
  */
 export function agentTool(options: AgentToolOptions): Tool<AgentInput> {
   checkOptions<AgentToolOptions>('agentTool()', options, TOOL_RULES)
@@ -96,7 +96,7 @@ export function agentTool(options: AgentToolOptions): Tool<AgentInput> {
   const shared = prices === undefined ? runOptions : { ...runOptions, prices: priceFinder(prices, model.id) }
   const definitions = new Map(agents.map((definition) => [definition.name, definition]))
   checkAgents(definitions, options)
-  /** Sub-agents at work, by the id of their session: what they call comes back here. */
+  /** Running sub-agents, by the id of their session: their own calls of this tool arrive here too. */
   const working = new Map<string, Caller>()
   const places = Array.from({ length: maxDepth }, () => new Slots(maxConcurrent))
 
@@ -138,7 +138,7 @@ export function agentTool(options: AgentToolOptions): Tool<AgentInput> {
       const child = caller.session.fork({
         inheritActive: inheritActiveMcp,
         ...(tools ? { tools } : {}),
-        // A session opened without a dialect grows in a way that every model understands, and so does its child.
+        // A session without a dialect uses a strategy that every model understands, and so does its child.
         ...(caller.session.settings.dialect ? { dialect: own.dialect } : {}),
       })
       const abort = new BatchAbort(ctx.signal)
@@ -220,9 +220,9 @@ function systemPrompt({ prompt }: AgentDefinition, limitChars: number): string {
 }
 
 interface Counted {
-  /** The ledger is the host's, and holds more than this run. */
+  /** The host's ledger, which counts more than this run. */
   readonly isShared: boolean
-  /** The cost is counted by a run above or by the host's ledger, so the result must not repeat it. */
+  /** The cost is counted by a calling run or by the host's ledger, so the result must not repeat it. */
   readonly isCounted: boolean
 }
 

@@ -11,9 +11,9 @@ import type { Timing } from './timing.ts'
 export interface RetryOptions {
   /** How many times after the first; 4. */
   readonly maxRetries?: number
-  /** The first pause, where the server names none; 1,000. It doubles each time, less a random part. */
+  /** The first pause, if the server names none; 1,000. It doubles each time, minus a random part. */
   readonly baseDelayMs?: number
-  /** The longest pause; 120,000. When the server asks for a longer one, the run fails instead of waiting. */
+  /** The longest pause; 120,000. If the server asks for a longer one, the run fails instead of waiting. */
   readonly maxDelayMs?: number
 }
 
@@ -24,13 +24,13 @@ export interface AskOptions {
   readonly timing: Timing
   readonly retry: RetryOptions
   readonly emit: EmitAgent
-  /** Called for every answer, those that are thrown away included: they cost too. */
+  /** Called for every answer, including discarded ones: they cost too. */
   onReply(reply: Reply): void
-  /** Asked before a request is sent again. */
+  /** Called before a request is sent again. */
   limitReached(): SpendLimit | undefined
 }
 
-/** How asking ended. A cancelled answer holds what had arrived of it. */
+/** How the request ended. A cancelled answer contains what had arrived. */
 export type Asked<Response> =
   | { readonly kind: 'answered'; readonly response: Response; readonly reply: Reply }
   | { readonly kind: 'cancelled'; readonly response?: Response; readonly reply?: Reply }
@@ -38,8 +38,8 @@ export type Asked<Response> =
   | { readonly kind: 'limit'; readonly limit: SpendLimit }
 
 /**
- * Asks until there is a whole answer, a failure that a retry cannot mend, a cancellation, or a limit that is used up. An
- * answer that was cut off is requested again as a whole: none of its calls has run, so nothing happens twice.
+ * Sends the request until there is a complete answer, a failure that a retry cannot fix, a cancellation, or a reached
+ * limit. An answer that was cut off is requested again as a whole: none of its calls has run, so nothing happens twice.
  */
 export async function askModel<Message, Request, Response>(
   model: Model<Message, Request, Response>,
@@ -88,7 +88,10 @@ async function send<Message, Request, Response>(
   return { ...answer, reply }
 }
 
-/** The signal of one request. Some SDKs leave a listener on the signal that they get, and a run's signal serves many requests. */
+/**
+ * The signal of one request. Some SDKs leave a listener on the signal they get, and a run's signal serves many
+ * requests.
+ */
 class RequestSignal {
   readonly #controller = new AbortController()
   readonly #run: AbortSignal
@@ -109,7 +112,7 @@ class RequestSignal {
   }
 }
 
-/** A body that does not have the API's shape, as some proxies send, is a failure like others. */
+/** A body without the API's shape, as some proxies send, is a failure like others. */
 function readReply<Message, Request, Response>(
   { id, dialect }: Model<Message, Request, Response>,
   response: Response,
@@ -141,7 +144,7 @@ function errorOf(sent: Sent<unknown>): unknown {
 }
 
 function providerError({ message, code }: NonNullable<Reply['error']>): Error {
-  // Some servers give the status of their upstream as the code.
+  // Some servers return the status of their upstream as the code.
   return Object.assign(new Error(message), typeof code === 'number' ? { status: code } : { code })
 }
 

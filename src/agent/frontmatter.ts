@@ -8,8 +8,8 @@ export interface Frontmatter {
 
 /**
  * Reads the frontmatter of a Markdown file: the part of YAML that such files use. Keys with texts, plain or quoted, `|`
- * and `>` blocks, and lists of texts, in brackets or line by line. Anything else is refused with its line when the key is
- * read, rather than read wrongly; the values of keys that nobody reads may be anything.
+ * and `>` blocks, and lists of texts, in brackets or line by line. Anything else throws with its line when the key is
+ * read, instead of being misread; the values of unused keys may be anything.
  */
 export function readFrontmatter(markdown: string, file: string): Frontmatter {
   const lines = markdown.replace(/^\uFEFF/, '').split(/\r?\n/)
@@ -28,7 +28,7 @@ function isFence(line: string): boolean {
   return /^---\s*$/.test(line)
 }
 
-/** A value as it is written: the text beside its key, and the lines below that belong to it. */
+/** A value as written: the text beside its key, and the lines below that belong to it. */
 interface Written {
   readonly beside: string
   readonly below: readonly string[]
@@ -36,7 +36,7 @@ interface Written {
   readonly line: number
 }
 
-/** The keys of the frontmatter. Each value is read when it is asked for. */
+/** The keys of the frontmatter. Values are parsed when they are read. */
 class FrontmatterFields {
   readonly #file: string
   readonly #written = new Map<string, Written>()
@@ -58,13 +58,15 @@ class FrontmatterFields {
     }
   }
 
-  /** Returns the value of a key: a text, a list of texts, `''` for none or null; undefined when the key is absent. */
+  /**
+   * Returns the value of a key: a text, a list of texts, or `''` for empty and null; undefined if the key is absent.
+   */
   get(key: string): string | readonly string[] | undefined {
     const written = this.#written.get(key)
     return written && this.#read(written)
   }
 
-  /** Throws for a key that is close to one of these but not equal: what is misspelt must not be ignored. */
+  /** Throws for a key that is close but not equal to one of these: misspelt keys must not be ignored. */
   refuseMisspelt(known: readonly string[]): void {
     for (const [key, { line }] of this.#written) {
       const nearest = known.includes(key) ? undefined : nearestName(key, known)

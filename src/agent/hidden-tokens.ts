@@ -7,12 +7,12 @@ type Deferred = View['deferred']
 
 /** Estimates what full mode would have sent in addition. */
 export class HiddenTokens {
-  /** By the deferred tools of one view of a catalogue, which is a new map whenever the catalogue changes. */
+  /** By the map of deferred tools of a view, which is a new object whenever the catalogue changes. */
   readonly #deferredTokens = new WeakMap<Deferred, number>()
 
   /**
-   * About how many tokens of definitions a turn was spared: those deferred and not active, less the meta-tools that
-   * take their place. What is active is paid for either way.
+   * About how many tokens of definitions a turn saved: those of deferred, inactive tools, minus the meta-tools that
+   * replace them. Active tools cost the same in both modes.
    */
   of(session: Session, surface: Surface): number {
     const { deferred, shown } = session.currentTurn().view
@@ -27,7 +27,7 @@ export class HiddenTokens {
   }
 }
 
-/** Counting every definition of a huge catalogue would hold up the first turn for most of a second. */
+/** Counting every definition of a huge catalogue would delay the first turn by most of a second. */
 const MAX_COUNTED = 1000
 
 /** About how many tokens all definitions take; for a large catalogue, from an even sample. */

@@ -2,7 +2,7 @@ import { checkOptions, numberFrom, type OptionRules, type ValueCheck, wholeNumbe
 import { isRecord } from '../json.ts'
 import type { CountedReply, LedgerTotals, Meter, Prices, SpendLimit, SpendLimits, Usage } from '../usage.ts'
 
-/** Prices of the one model that a run asks, or a function that finds them by the model's id. */
+/** Prices of the run's only model, or a function that returns them by the model's id. */
 export type PriceList = Prices | ((modelId: string) => Prices | undefined)
 
 /** The checks of these limits, for every options object that has them. */
@@ -15,8 +15,8 @@ export const priceList: ValueCheck = {
 }
 
 /**
- * Counts tokens and money. One ledger may serve several runs; what their sub-agents spend is counted too. With limits,
- * every run that counts into it ends with `limit` once one is used up.
+ * Counts tokens and money. Several runs may share one ledger; their sub-agents are counted too. With limits, every run
+ * that counts into it ends with `limit` once one is reached.
  */
 export class Ledger implements Meter {
   readonly limits: SpendLimits
@@ -29,14 +29,14 @@ export class Ledger implements Meter {
   #fullModeCostUsd = 0
   #hiddenTokens = 0
 
-  /** Throws `config-invalid` for unknown limits. `prices` are the ones that runs below may use as well. */
+  /** Throws `config-invalid` for unknown limits. `prices` also apply to sub-agents. */
   constructor(limits: SpendLimits = {}, prices?: (modelId: string) => Prices | undefined) {
     checkOptions<SpendLimits>('a ledger', limits, LIMIT_RULES)
     this.limits = { ...limits }
     this.#prices = prices
   }
 
-  /** Counts one answer, and what full mode would have sent for it in addition. */
+  /** Counts one answer, and what full mode would have sent in addition. */
   addReply({ usage, prices, hiddenTokens }: CountedReply): void {
     this.#requests++
     this.#hiddenTokens += hiddenTokens
@@ -47,30 +47,30 @@ export class Ledger implements Meter {
     }
     const charged = chargedPrices(usage, prices)
     const cost = costOf(usage, charged)
-    // Definitions come first, so where anything was read from the cache they would have been too.
+    // Definitions come first in a request, so if anything was read from the cache, they would have been too.
     const price = usage.cachedInputTokens > 0 ? charged.cachedInput : charged.input
     this.#costUsd += cost
     this.#fullModeCostUsd += cost + (hiddenTokens * price) / 1e6
   }
 
-  /** Counts what a tool reported that it cost; ignores anything but a finite number. */
+  /** Counts a tool's reported cost; ignores anything but a finite number. */
   addToolCost(costUsd: number): void {
     if (Number.isFinite(costUsd)) this.#toolCostUsd += costUsd
   }
 
-  /** Returns the prices of a model; undefined when they are not known. */
+  /** Returns the prices of a model; undefined if they are unknown. */
   pricesOf(modelId: string): Prices | undefined {
     return this.#prices?.(modelId)
   }
 
-  /** Returns the limit that is used up, or undefined. */
+  /** Returns the limit that is reached, or undefined. */
   limitReached(): SpendLimit | undefined {
     const { maxCostUsd = Number.POSITIVE_INFINITY, maxTokens = Number.POSITIVE_INFINITY } = this.limits
     if (this.#costUsd + this.#toolCostUsd >= maxCostUsd) return 'maxCostUsd'
     return this.#inputTokens() + this.#usage.outputTokens >= maxTokens ? 'maxTokens' : undefined
   }
 
-  /** Returns what was counted so far. */
+  /** Returns the counts so far. */
   totals(): LedgerTotals {
     const isPriced = this.#requests === 0 || this.#unpriced < this.#requests
     return {

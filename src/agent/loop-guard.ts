@@ -3,9 +3,9 @@ import type { CallResult, ToolCall } from '../tool.ts'
 
 /** When a model that repeats itself is warned, and when it loses its tools for a turn. */
 export interface LoopGuardOptions {
-  /** After how many equal calls with equal answers the model is warned; 3. 0 = no guard. */
+  /** After how many equal calls with equal results the model is warned; 3. 0 = no guard. */
   readonly nudgeAfter?: number
-  /** After how many the next turn has no tools; 5. */
+  /** After how many the next turn may call no tools; 5. */
   readonly withholdAfter?: number
   /** How many turns it looks back; 12. */
   readonly window?: number
@@ -27,8 +27,9 @@ const DISCOVERY: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Detects a model that is stuck in a loop: the same call with the same answer, or the same error of the same tool, again
- * and again, also with other calls in between. Polling until an answer changes does not count, and neither does searching.
+ * Detects a model that is stuck in a loop: the same call with the same result, or the same error of the same tool,
+ * repeatedly, also with other calls in between. Polling until a result changes does not count, and neither does
+ * searching.
  */
 export class LoopGuard {
   readonly #nudgeAfter: number
@@ -43,14 +44,14 @@ export class LoopGuard {
     this.#window = window
   }
 
-  /** Takes one turn's calls, under the names of the tools they reach, and their results. */
+  /** Records one turn's calls, under the names of the tools they reach, and their results. */
   note(calls: readonly ToolCall[], results: readonly CallResult[]): LoopFinding | undefined {
     if (this.#nudgeAfter === 0) return undefined
     const answers = new Map(results.map((result) => [result.toolCallId, result]))
     const steps = calls
       .filter(({ name }) => !DISCOVERY.has(name))
       .map((call) => ({ name: call.name, key: keyOf(call, answers.get(call.toolCallId)) }))
-    // A turn counts a step once: equal calls in one turn are parallel work, not a loop.
+    // A turn counts a call once: equal calls in one turn are parallel work, not a loop.
     this.#turns = [...this.#turns, [...new Set(steps.map(({ key }) => key))]].slice(-this.#window)
     const worst = steps
       .map((step) => ({ ...step, times: this.#timesOf(step.key) }))
@@ -83,7 +84,7 @@ export function loopMessage({ answer, name, times }: LoopFinding): string {
 function keyOf({ name, args }: ToolCall, answer: CallResult | undefined): string {
   const result = answer?.result
   if (!result) return hashText(`${name}\n${canonicalJson(args)}`)
-  // The same error counts whatever the arguments: trying variants of a call that cannot work is a loop too.
+  // The same error counts with any arguments: trying variants of a call that cannot work is a loop too.
   if (!result.ok) return hashText(`${name}\n${result.code}\n${result.error}`)
   return hashText(`${name}\n${canonicalJson(args)}\n${result.value}`)
 }

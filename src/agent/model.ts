@@ -5,17 +5,17 @@ import type { Dialect, StreamReader } from '../dialects/dialect.ts'
  * `runAgent` does both.
  */
 export interface Model<Message = unknown, Request = unknown, Response = unknown> {
-  /** The provider's name for the model. Prices are found by it. */
+  /** The provider's name for the model, by which prices are found. */
   readonly id: string
   readonly dialect: Dialect<Message, Request, Response>
   /**
-   * Sends one request. Rejects when the provider did not accept it. Once an answer has begun it resolves, with what has
+   * Sends one request. Rejects if the provider did not accept it. Once an answer has begun it resolves, with what has
    * arrived and the error that ended it early.
    */
   send(request: Request, options: SendOptions): Promise<Answer<Response>>
 }
 
-/** What accompanies one request: how it is cancelled, whether tools may be called, and who receives the text. */
+/** Options of one request: its cancellation, whether tools may be called, and who receives the text. */
 export interface SendOptions {
   readonly signal: AbortSignal
   /** False for a turn without tools: they stay in the request, which keeps its cached prefix, but may not be called. */
@@ -23,7 +23,7 @@ export interface SendOptions {
   onText(text: string): void
 }
 
-/** The response, whole or as far as it arrived. */
+/** The response, complete or as far as it arrived. */
 export interface Answer<Response> {
   readonly response: Response
   /** Why the answer ended early. */

@@ -11,8 +11,8 @@ export interface Failure {
 }
 
 /**
- * Reads an error of any provider's SDK by its shape, since none of them need be installed: `status` and `headers` where
- * the server responded, a type in the body where the stream itself reported the error.
+ * Reads an error of any provider's SDK by its shape, since none of them need be installed: `status` and `headers` if
+ * the server responded, a type in the body if the stream itself reported the error.
  */
 export function readFailure(error: unknown, now: number): Failure {
   const reason = describeError(error)
@@ -31,11 +31,11 @@ function isErrorLike(error: unknown): error is ErrorLike {
   return typeof error === 'object' && error !== null
 }
 
-/** Beside 5xx: timeouts, conflicts, too many requests. 529 is Anthropic's "overloaded". */
+/** Besides 5xx: timeouts, conflicts, too many requests. 529 is Anthropic's "overloaded". */
 const PASSING_STATUSES: ReadonlySet<number> = new Set([408, 409, 429])
 const PASSING_TYPES = /overloaded|rate_limit|server_error|api_error|timeout|unavailable/i
 const CONNECTION_NAMES = /^(APIConnection(Timeout)?Error|FetchError|SocketError)$/
-/** What `fetch` rejects with when it reached no server. Any other TypeError is a bug in someone's code. */
+/** What `fetch` rejects with if it reached no server. Any other TypeError is a bug. */
 const FETCH_FAILED = /^(fetch failed|failed to fetch|network ?error|load failed|terminated)/i
 const CONNECTION_CODES = /^(ECONN|EPIPE|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR)/
 
@@ -82,7 +82,7 @@ function isConnectionError(error: ErrorLike): boolean {
   return name === 'TypeError' && FETCH_FAILED.test(String(error.message))
 }
 
-/** The SDKs leave `name` at "Error" and tell their errors apart by class. */
+/** The SDKs leave `name` at "Error" and distinguish their errors by class. */
 function constructorNameOf(error: ErrorLike): string {
   return typeof error.constructor === 'function' ? error.constructor.name : ''
 }
@@ -96,7 +96,7 @@ function retryAfterMs(error: ErrorLike, now: number): number | undefined {
     const delayMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(after) - now
     if (Number.isFinite(delayMs)) return Math.max(0, delayMs)
   }
-  // Gemini says it in the body, which its SDK gives as the message.
+  // Gemini puts it in the body, which its SDK uses as the message.
   const seconds = /"retryDelay":\s*"([\d.]+)s"/.exec(describeError(error))?.[1]
   return seconds === undefined ? undefined : Number(seconds) * 1000
 }

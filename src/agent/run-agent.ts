@@ -17,29 +17,29 @@ import { Spending } from './spending.ts'
 import { platformTiming } from './timing.ts'
 
 /**
- * How a run ended. `messages` is the whole history, with every call answered: the next run may start from it as it is,
- * or with a message of the user after it.
+ * The result of a run. `messages` is the whole history, with a result for every call: the next run may start from it
+ * unchanged, or with a user message appended.
  */
 export interface AgentResult<Message = unknown> {
-  /** What the model said last. */
+  /** The last text of the model. */
   readonly text: string
   readonly messages: readonly Message[]
   readonly stop: AgentStop
-  /** Which limit, when `stop` is `limit`. */
+  /** Which limit, if `stop` is `limit`. */
   readonly limit?: AgentLimit
   readonly iterations: number
-  /** What the run and its sub-agents spent; with `options.ledger`, all that was counted into that. */
+  /** What the run and its sub-agents spent; with `options.ledger`, everything counted into that. */
   readonly ledger: LedgerTotals
-  /** Why the model refused, when it says so. */
+  /** Why the model refused, if it says so. */
   readonly refusal?: string
-  /** The provider's error, when the run failed. */
+  /** The provider's error, if the run failed. */
   readonly error?: unknown
 }
 
 /**
- * Lets a model work with a session's tools until it has answered. Does not throw for what the model, its provider, the
- * tools or the hooks do: the result says how the run ended, and keeps what was said. Throws `config-invalid` for unknown
- * options, values out of range, and a `maxCostUsd` without prices.
+ * Lets a model work with a session's tools until it has answered. Does not throw for failures of the model, its
+ * provider, the tools or the hooks: the result says how the run ended, and contains the history. Throws
+ * `config-invalid` for unknown options, values out of range, and a `maxCostUsd` without prices.
  */
 export async function runAgent<Message, Request, Response>(
   options: AgentOptions<Message, Request, Response>,
@@ -55,10 +55,10 @@ export async function runAgent<Message, Request, Response>(
   }
 }
 
-/** How a run ended, beside what it said and spent. */
+/** How a run ended. */
 type Ending = Pick<AgentResult, 'stop' | 'limit' | 'refusal' | 'error'>
 
-/** The state of one run: its history, how far it is, and what it spent. */
+/** The state of one run: its history, its progress, and what it spent. */
 class AgentRun<Message, Request, Response> {
   readonly #options: AgentOptions<Message, Request, Response>
   readonly #hooks: readonly AgentHooks<Message>[]
@@ -67,11 +67,11 @@ class AgentRun<Message, Request, Response> {
   readonly #signal: AbortSignal
   #messages: readonly Message[]
   #iteration = 0
-  /** What the model said last. */
+  /** The last text of the model. */
   #text = ''
   /** Whether the model stopped in the middle of an answer that the next request continues. */
   #isPaused = false
-  /** False for the turn after the loop guard took the tools away. */
+  /** False for the turn after the loop guard withheld the tools. */
   #mayCall = true
   #lastUsage: Usage | undefined
 
@@ -155,7 +155,7 @@ class AgentRun<Message, Request, Response> {
     return messages
   }
 
-  /** Takes over the history that the hooks returned. If they shortened it, a note names the active tools, once. */
+  /** Continues from the history that the hooks returned. If they shortened it, a note names the active tools, once. */
   #continueFrom(compacted: readonly Message[]): void {
     const before = this.#messages
     this.#messages = compacted
@@ -167,7 +167,7 @@ class AgentRun<Message, Request, Response> {
     if (!compacted.some((message) => isSame(message, noteMessage))) this.#say(note)
   }
 
-  /** A surface that the provider cannot take is a failure like others: the history is kept. */
+  /** A surface that the provider does not accept is a failure like others: the history is kept. */
   #makeRequest(surface: Surface): Request | ToolcribError {
     const { session, model, system } = this.#options
     try {
@@ -212,7 +212,7 @@ class AgentRun<Message, Request, Response> {
     return undefined
   }
 
-  /** Runs the calls that may run; the dialect answers the others with the reason. */
+  /** Runs the calls that may run; the dialect adds a result with the reason for the others. */
   async #runCalls(reply: Reply): Promise<readonly CallResult[]> {
     const { calls, unrunnable, stop } = reply
     if (!hasCalls(reply) || !this.#mayCall || stop === 'refused') return []
@@ -269,7 +269,7 @@ class AgentRun<Message, Request, Response> {
   }
 }
 
-/** What a hook around model calls threw. It ends the run, which keeps its history. */
+/** An error thrown by a hook around model calls. It ends the run, which keeps its history. */
 class HookFailed {
   readonly cause: unknown
 
@@ -294,7 +294,7 @@ function iterationLimit(session: Session, maxIterations: number): number {
   return session.currentTurn().view.deferred.size > 0 ? maxIterations * 3 : maxIterations
 }
 
-/** Picks the steps of runs out of the registry's stream. */
+/** Passes on the steps of runs from the registry's event stream. */
 function listenerFor(onEvent: (event: AgentEvent) => void): Listener {
   return (event) => {
     if (event.type === 'agent')
@@ -302,7 +302,7 @@ function listenerFor(onEvent: (event: AgentEvent) => void): Listener {
   }
 }
 
-/** Whether a history still has all of another, in order. Copies of messages count as the same. */
+/** Whether a history still contains all of another, in order. Copies of messages count as equal. */
 function keepsAll(before: readonly unknown[], after: readonly unknown[]): boolean {
   if (before === after) return true
   let kept = 0
@@ -314,7 +314,7 @@ function isSame(message: unknown, other: unknown): boolean {
   return message === other || JSON.stringify(message) === JSON.stringify(other)
 }
 
-/** The text of a cancelled answer is kept: the user has read it. */
+/** The text of a cancelled answer is kept, because the user has read it. */
 function saidBefore<Message, Request, Response>(
   asked: Extract<Asked<Response>, { kind: 'cancelled' }>,
   surface: Surface,

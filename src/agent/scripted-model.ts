@@ -18,11 +18,11 @@ export interface ScriptedTurn {
   readonly outputTokens?: number
 }
 
-/** One call of a scripted model; without an id it gets one. */
+/** One call of a scripted model; an id is generated if it has none. */
 export interface ScriptedCall {
   readonly id?: string
   readonly name: string
-  /** An object, or the raw text that the model is to send. */
+  /** An object, or the raw text to send. */
   readonly args?: object | string
 }
 
@@ -41,8 +41,9 @@ type Script =
     ) => ScriptedTurn | Error | Promise<ScriptedTurn | Error>)
 
 /**
- * A model that answers from a script, in the form of Chat Completions: for trying an agent and its tools without a
- * provider. An `Error` in the script is thrown as the provider's. After its end, every answer is the text `done`.
+ * A model that answers from a script, in the format of Chat Completions: for trying an agent and its tools without a
+ * provider. An `Error` in the script is thrown as the provider's. After the end of the script, every answer is the text
+ * `done`.
  */
 export function scriptedModel(script: Script): ScriptedModel {
   const requests: ChatRequest[] = []
@@ -55,7 +56,7 @@ export function scriptedModel(script: Script): ScriptedModel {
       const turn = typeof script === 'function' ? await script(request, options, index) : script[index]
       if (turn instanceof Error) throw turn
       const { text = turn ? '' : 'done' } = turn ?? {}
-      // Word by word, as a stream would.
+      // Word by word, like a stream.
       for (const piece of text.match(/\S+\s*/g) ?? []) options.onText(piece)
       return { response: toResponse({ ...turn, text }, index) }
     },

@@ -24,9 +24,9 @@ export interface SpendingOptions extends SpendLimits {
   readonly prices?: PriceList | undefined
 }
 
-/** What one run spends: counted into its own ledger, the host's, and those of the runs it works for, once into each. */
+/** Counts what one run spends: once each in its own ledger, the host's, and those of its calling runs. */
 export class Spending {
-  /** For the calls of the run, so that sub-agents count here as well. */
+  /** Passed to the calls of the run, so that sub-agents count here as well. */
   readonly meters: readonly Meter[]
   readonly #session: Session
   readonly #ledger: Ledger
@@ -34,7 +34,7 @@ export class Spending {
   readonly #isLimited: boolean
   readonly #hidden = new HiddenTokens()
 
-  /** Throws `config-invalid` when the cost is limited and no price is known for the model. */
+  /** Throws `config-invalid` if the cost is limited and the model has no known price. */
   constructor({ session, modelId, ledger, prices, ...limits }: SpendingOptions) {
     const own = new Ledger(limits, prices && priceFinder(prices, modelId))
     this.meters = [...new Set([...session.meters, ...(ledger ? [ledger] : []), own])]
@@ -49,7 +49,7 @@ export class Spending {
     }
   }
 
-  /** Counts an answer. While a limit holds, one without reported usage is counted by an estimate. */
+  /** Counts an answer. While a limit is set, an answer without reported usage is estimated. */
   addReply(reply: Reply, request: unknown, surface: Surface): void {
     const usage = this.#isLimited && isUnreported(reply.usage) ? estimateUsage(reply, request) : reply.usage
     const hiddenTokens = this.#hidden.of(this.#session, surface)
@@ -62,7 +62,7 @@ export class Spending {
         for (const meter of this.meters) meter.addToolCost(result.costUsd)
   }
 
-  /** Returns the limit that is used up, of this run or of one it works for. */
+  /** Returns the limit that is reached, of this run or of a calling run. */
   limitReached(): SpendLimit | undefined {
     for (const meter of this.meters) {
       const limit = meter.limitReached()
@@ -71,7 +71,7 @@ export class Spending {
     return undefined
   }
 
-  /** What the host's ledger has counted, or the run's own where the host gave none. */
+  /** The totals of the host's ledger, or else of the run's own. */
   totals(): LedgerTotals {
     return this.#ledger.totals()
   }
@@ -81,14 +81,14 @@ function isUnreported({ inputTokens, cachedInputTokens, cacheWriteTokens, output
   return inputTokens + cachedInputTokens + cacheWriteTokens + outputTokens === 0
 }
 
-/** Some servers report nothing, and most report nothing for an answer that was cut off. */
+/** Some servers report no usage, and most report none for an answer that was cut off. */
 function estimateUsage({ text, calls }: Reply, request: unknown): Usage {
   const input = estimateTokens(JSON.stringify(request))
   const output = estimateTokens(text) + (calls.length > 0 ? estimateTokens(JSON.stringify(calls)) : 0)
   return { ...NO_USAGE, inputTokens: input, outputTokens: output }
 }
 
-/** Plain prices are those of the model that the run asks: a sub-agent on another model has a price of its own. */
+/** Plain prices are those of the run's model: a sub-agent on another model needs its own price. */
 export function priceFinder(prices: PriceList, modelId: string): (id: string) => Prices | undefined {
   return typeof prices === 'function' ? prices : (id) => (id === modelId ? prices : undefined)
 }

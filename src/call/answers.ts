@@ -8,13 +8,13 @@ export function failure(code: CallErrorCode, error: string): ToolResult {
   return { ok: false, code, error }
 }
 
-/** The result of a call whose tool, or something around it, threw. An error of a capability keeps its code. */
+/** The result of a call whose tool, hook or backend threw. A `CapabilityError` keeps its code. */
 export function failedWith(thrown: unknown): ToolResult {
   const code = isCapabilityError(thrown) ? thrown.code : 'execution_failed'
   return failure(code, describeError(thrown))
 }
 
-// Asking a stranger's proxy for its prototype may throw.
+// Reading the prototype of an untrusted proxy may throw.
 function isCapabilityError(thrown: unknown): thrown is CapabilityError {
   try {
     return thrown instanceof CapabilityError
@@ -24,8 +24,8 @@ function isCapabilityError(thrown: unknown): thrown is CapabilityError {
 }
 
 /**
- * Reads what a tool or a hook returned once, and copies it into a plain result. Anything but a `ToolResult` becomes
- * `execution_failed`, with the reason.
+ * Copies what a tool or a hook returned into a plain result. Anything but a `ToolResult` becomes `execution_failed`,
+ * with the reason.
  */
 export function toResult(returned: unknown): ToolResult {
   const read = readResult(returned)

@@ -16,10 +16,10 @@ export interface Batch {
   readonly sessionId: string
   readonly turnCount: number
   readonly isDryRun: boolean
-  /** For tools without a deadline of their own, for each hook of the registry and for the spill; 0 = none. */
+  /** For tools without their own deadline, for each hook of the registry and for the spill; 0 = none. */
   readonly timeoutMs: number
   readonly attachments: readonly Attachment[]
-  /** The host's, which may throw. */
+  /** The host's callback, which may throw. */
   readonly onProgress: CallContext['onProgress'] | undefined
   readonly hooks: HookList
   /** How often in a row the same call may be made; 0 = no limit. */
@@ -31,7 +31,7 @@ export interface Batch {
   readonly slots: Slots | undefined
   /** An equal part of the budget. */
   readonly shareChars: number
-  /** Masks the secrets of the backends in a text; undefined when no backend has any. */
+  /** Masks the secrets of the backends in a text; undefined if no backend has any. */
   readonly mask: Mask | undefined
   /** Never throws. */
   readonly emit: Emit
@@ -40,7 +40,7 @@ export interface Batch {
 /** The hooks of a batch in the order they run, each with its deadline. */
 export type HookList = readonly { readonly hook: CallHooks; readonly timeoutMs: number | undefined }[]
 
-/** Raises the event that something around a call failed; the call continues as documented. */
+/** Emits the event that something around a call failed; the call continues as documented. */
 export function partFailed(
   part: 'hook' | 'reducer' | 'schema' | 'spill' | 'cache',
   error: string,

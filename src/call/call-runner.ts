@@ -27,7 +27,7 @@ import { BatchAbort } from './run-within.ts'
 import { Slots } from './slots.ts'
 import { fairShare, trimResults } from './trim-results.ts'
 
-/** Runs batches of calls. One per registry: it remembers, across batches, what must be remembered. */
+/** Runs batches of calls. One per registry; its state lasts across batches. */
 export class CallRunner {
   readonly #settings: CallSettings
   readonly #settingsWithoutSpill: CallSettings
@@ -42,9 +42,9 @@ export class CallRunner {
   }
 
   /**
-   * Runs all calls at once and returns a result for each, in the order they came. Never throws, whatever a tool, a hook or
-   * anything else around a call does: what goes wrong is that call's result. A context with an unknown key or a value
-   * out of range denies every call, and so does null, for one that could not be read.
+   * Runs all calls in parallel and returns a result for each, in their order. Never throws, whatever a tool or a hook
+   * does: failures become that call's result. A context with an unknown key or a value out of range denies every call,
+   * and so does null, for a context that could not be read.
    */
   async execute(
     calls: readonly ToolCall[],
@@ -83,7 +83,8 @@ export class CallRunner {
       const trimmed = await trimResults(answered, budgetChars, batch)
       return trimmed.map((result, index) => {
         const { target, isUse } = opened[index] ?? {}
-        // Before a use, and in a dry run, the text is ours; after it even an error about arguments quotes the schema.
+        // Before a use, and in a dry run, the text is our own; after it even an error about arguments quotes the
+        // schema.
         return isUse && target ? marked(result, scope.untrustedServers(target, result.result)) : result
       })
     } finally {
@@ -117,7 +118,7 @@ export class CallRunner {
     }
   }
 
-  // The masking itself may have failed: then only the kind of failure is shown.
+  // If masking itself failed, only the kind of failure is shown.
   #failBatch(code: 'denied' | 'execution_failed', thrown: unknown): ToolResult {
     try {
       const error = describeError(thrown)
@@ -137,7 +138,7 @@ function marked(result: CallResult, [server, ...more]: readonly string[]): CallR
   return { ...result, untrusted: more.length === 0 ? { server } : { server, servers: [server, ...more] } }
 }
 
-/** Hooks, one or a list of them, each with known keys only: a misspelt guard must not silently guard nothing. */
+/** Hooks, one or a list of them, with known keys only: a misspelt hook must not silently do nothing. */
 export const callHooks: ValueCheck = {
   expected: 'hooks with before_tool_call or after_tool_call, or a list of such',
   accepts: (value) => value !== null && typeof value === 'object',
@@ -181,7 +182,7 @@ export function hooksOf(hooks: CallHooks | readonly CallHooks[] | undefined): re
   return Array.isArray(hooks) ? [...hooks] : [hooks as CallHooks]
 }
 
-/** A context for calls of one session, with hooks that come before those it has; null when it cannot be read. */
+/** A context for calls of one session, with hooks that come before its own; null if it cannot be read. */
 export function contextWith(
   given: unknown,
   sessionId: string,
@@ -197,7 +198,10 @@ export function contextWith(
   }
 }
 
-/** The hooks of the context come first and may wait for a person; then the registry's, which have a deadline. Each runs once. */
+/**
+ * The hooks of the context come first and may wait for a person; then the registry's, which have a deadline. Each runs
+ * once.
+ */
 function hookList(
   ofContext: CallHooks | readonly CallHooks[] | undefined,
   ofRegistry: CallHooks | readonly CallHooks[] | undefined,
@@ -212,7 +216,7 @@ function hookList(
   ]
 }
 
-/** The session id of a context that may be anything; empty when it has none. */
+/** The session id of any context; empty if it has none. */
 export function sessionIdOf(context: unknown): string {
   try {
     const { sessionId } = context as Partial<CallContext>
@@ -230,7 +234,7 @@ function readCalls(calls: unknown): ToolCall[] {
   }
 }
 
-/** Reads a call. What it lacks becomes empty text, so that it still gets a result. */
+/** Reads a call. Missing fields become empty text, so that it still gets a result. */
 function readCall(given: unknown): ToolCall {
   try {
     const { toolCallId, name, args } = given as { [key: string]: unknown }

@@ -8,40 +8,41 @@ import type { CallProgress, ToolCall, ToolContext, ToolResult, ToolSource } from
 import type { Meter } from '../usage.ts'
 import type { Spill } from './spill.ts'
 
-/** How a batch of calls is run. */
+/** How to run a batch of calls. */
 export interface CallContext {
   readonly sessionId: string
   readonly turnCount?: number
-  /** Characters all results of the batch may take together; overrides the registry's. */
+  /** How many characters all results of the batch may take together; overrides the registry's. */
   readonly resultBudgetChars?: number
-  /** Returns what would run, and runs nothing. */
+  /** Returns what would run, without running it. */
   readonly dryRun?: boolean
   readonly signal?: AbortSignal
-  /** Deadline for tools without one of their own, for each hook and for the spill; overrides the registry's. 0 = none. */
+  /** Deadline for tools without their own, for each hook and for the spill; overrides the registry's. 0 = none. */
   readonly timeoutMs?: number
-  /** How many calls of the batch run at once; all, when absent. */
+  /** How many calls of the batch run at once. Default: all. */
   readonly maxParallel?: number
   /** The files of the turn, for tools that declared `attachments`. */
   readonly attachments?: readonly Attachment[]
   /** Receives progress until each call completes; exceptions are ignored. */
   readonly onProgress?: (note: CallProgress) => void
   /**
-   * Run around each call of the batch, before the registry's own. They apply to sub-agents too: a session forked while
-   * the batch runs inherits them. They have no deadline, since one may be asking a person; `signal` ends the wait.
+   * Called around each call of the batch, before the registry's own hooks. They apply to sub-agents too: a session
+   * forked while the batch runs inherits them. They have no deadline, since one may be asking a person; `signal` ends
+   * the wait.
    */
   readonly hooks?: CallHooks | readonly CallHooks[]
-  /** Count what sub-agents spend: a session forked while the batch runs inherits them. `runAgent` gives its own. */
+  /** Count what sub-agents spend: a session forked while the batch runs inherits them. `runAgent` passes its own. */
   readonly meters?: readonly Meter[]
   /** How often in a row the session may make the same call; overrides the registry's. 0 = no limit. */
   readonly maxIdenticalCalls?: number
   /**
-   * Runs tools in place of their own `execute`, after every gate and hook; undefined leaves the call to the tool. For
-   * doors that send a call on themselves, to pass the answer on as it came.
+   * Runs calls in place of the tools' `execute`, after every gate and hook; undefined leaves a call to its tool. For
+   * doors that forward a call themselves, to return the answer unchanged.
    */
   readonly execute?: ExecuteInstead
   /**
-   * The result of calls that were begun earlier, where it arrives later than they returned. Policy, `after_tool_call`,
-   * reducers and masks apply to it; nothing is run, and arguments are neither checked nor counted.
+   * The result of calls that were started earlier, if it arrived after they returned. Policy, `after_tool_call`,
+   * reducers and masking apply to it; nothing is run, and arguments are neither checked nor counted.
    */
   readonly lateResult?: ToolResult
 }
@@ -58,58 +59,58 @@ export interface ExecutedCall {
   readonly args: unknown
 }
 
-/** What a call resolves to; a call through `call_tool` resolves to the tool it names and the arguments for it. */
+/** What a call resolves to; a call through `call_tool` resolves to the tool it names, with its arguments. */
 export interface CallTarget {
   readonly entry: Entry
   readonly args: unknown
 }
 
 /**
- * What a batch of calls runs within: one turn of a session, or a registry without a session. Implemented by `Turn` and
- * `CallsWithoutSession`. An implementation may throw: that fails the one call.
+ * The scope of a batch of calls: one turn of a session, or a registry without a session. Implemented by `Turn` and
+ * `CallsWithoutSession`. If an implementation throws, only that call fails.
  */
 export interface CallScope {
-  /** The tool that finds tools, when it is shown: errors about unknown names point to it. */
+  /** The search tool, if it is shown: errors about unknown names mention it. */
   readonly searchToolName: string | undefined
   /** Whether `read_result` may be called: without it, no result points to a spill. */
   readonly canReadResults: boolean
   resolve(call: ToolCall): CallTarget | undefined
-  /** Returns the gate that refuses the target, as text for the model; undefined when it is permitted. */
+  /** Returns the gate that refuses the target, as text for the model; undefined if it is permitted. */
   denial(target: CallTarget): string | undefined
   /** Whether the model was shown a tool of this name that no longer exists. */
   isGone(name: string): boolean
-  /** Returns the failed servers that may be why there is no tool of this name. */
+  /** Returns the failed servers that may be the reason for an unknown name. */
   failedServers(name: string): readonly FailedServer[]
   /** Returns a few names close to an unknown one. */
   suggest(name: string): readonly string[]
-  /** True when the model has not seen the target's schema: an error about its arguments then carries it. */
+  /** True if the model has not seen the target's schema: an error about its arguments then includes it. */
   needsSchema(target: CallTarget): boolean
   /**
    * Called once per batch with the targets that may run, before any of them does: a session checks out those that are
-   * not active, and evicts none of them while the batch runs.
+   * not active, and does not evict them while the batch runs.
    */
   noteUses(targets: readonly CallTarget[]): void
   /** Returns the servers without `trust` whose text a result contains. */
   untrustedServers(target: CallTarget, result: ToolResult): readonly string[]
 }
 
-/** What every call of a registry runs under. */
+/** The settings of all calls of a registry. */
 export interface CallSettings {
   readonly availability: Availability
   readonly backends: CapabilityBackends
   readonly hooks?: CallHooks | readonly CallHooks[] | undefined
   readonly reducers?: ReducerLookup | undefined
   readonly spill?: Spill | undefined
-  /** Deadline where neither the tool nor the context names one; 0 = none. */
+  /** Deadline if neither the tool nor the context has one; 0 = none. */
   readonly timeoutMs: number
-  /** Characters for a batch whose context names no budget. */
+  /** The budget of a batch whose context has none. */
   readonly resultBudgetChars: number
   /** How often in a row a session may make the same call; 0 = no limit. */
   readonly maxIdenticalCalls: number
   readonly emit: Emit
 }
 
-/** A call as hooks see it: the tool's registered name and its own arguments, also when it came through `call_tool`. */
+/** A call as hooks see it: the tool's registered name and its own arguments, even if it came through `call_tool`. */
 export interface HookedCall {
   readonly toolCallId: string
   readonly name: string
@@ -128,9 +129,9 @@ export type BeforeCallAnswer =
 type Awaitable<Value> = Value | Promise<Value>
 
 /**
- * What the host does around each call. Several run in order. A `before_tool_call` that throws, or returns anything
- * else, denies the call: a guard that breaks must not let it through. An `after_tool_call` that does is ignored, with an
- * event: the call has already happened. Both get copies: a hook returns what it wants changed.
+ * The host's hooks around each call. Several run in order. A `before_tool_call` that throws, or returns anything else,
+ * denies the call: a broken guard must not let it through. An `after_tool_call` that does is ignored, with an event:
+ * the call has already happened. Both get copies: a hook returns its changes.
  */
 export interface CallHooks {
   // biome-ignore lint/suspicious/noConfusingVoidType: a hook without an answer has no return statement.

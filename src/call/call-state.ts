@@ -60,7 +60,7 @@ export class CallState {
   }
 }
 
-/** Where `@opentelemetry/api` keeps what a host registered with it, for all its copies of one major version. */
+/** Where all copies of `@opentelemetry/api` of one major version find what the host registered. */
 const OPEN_TELEMETRY = Symbol.for('opentelemetry.js.api.1')
 
 function hasTracerProvider(): boolean {
@@ -68,7 +68,7 @@ function hasTracerProvider(): boolean {
   return isRecord(registered) && registered.trace !== undefined
 }
 
-/** A clock that never throws: one that fails repeats its last time. */
+/** A clock that never throws: if it fails, it repeats its last time. */
 function steady(now: () => number): () => number {
   let last = 0
   return () => {
@@ -89,7 +89,9 @@ interface LastCall {
   readonly times: number
 }
 
-/** Counts how often in a row each session made the same call. Bounded: the sessions that called longest ago are forgotten. */
+/**
+ * Counts how often in a row each session made the same call. Bounded: the least recently active sessions are forgotten.
+ */
 export class IdenticalCalls {
   readonly #sessions = new Map<string, LastCall>()
   #latest: string | undefined
@@ -99,7 +101,7 @@ export class IdenticalCalls {
     const hash = hashData(args)
     const last = this.#sessions.get(sessionId)
     const times = last?.name === name && last.hash === hash ? last.times + 1 : 1
-    // Moved to the end: those that called longest ago are forgotten first.
+    // Moved to the end: the least recently active ones are forgotten first.
     if (sessionId !== this.#latest) this.#sessions.delete(sessionId)
     this.#latest = sessionId
     this.#sessions.set(sessionId, { name, hash, times })
@@ -158,7 +160,9 @@ export class ResultCache {
   #nextId = 0
   #chars = 0
 
-  /** The key of a call. The registration is part of it, so a tool that is registered again starts without results. */
+  /**
+   * The key of a call. The registration is part of it, so a tool that is registered again starts with an empty cache.
+   */
   key(registration: object, sessionId: string, canonicalArgs: string): string {
     let id = this.#ids.get(registration)
     if (id === undefined) {
@@ -177,7 +181,7 @@ export class ResultCache {
     return copyJson(kept.result) as ToolResult
   }
 
-  /** Keeps a copy of the result. Errors are not kept, nor is anything but plain data. */
+  /** Stores a copy of the result. Errors are not stored, nor anything but plain data. */
   set(key: string, result: ToolResult, expiresAt: number): void {
     if (!result.ok) return
     const chars = key.length + JSON.stringify(result).length

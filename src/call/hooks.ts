@@ -11,7 +11,7 @@ import { BatchAbort, type Limits, type Outcome, runWithin } from './run-within.t
 /** The limits of a batch; each hook has its own deadline. */
 export type HookLimits = Omit<Limits, 'timeoutMs'>
 
-/** What the hooks before a call decided: it is refused, already answered, or continues with these arguments. */
+/** The outcome of the hooks before a call: it is refused, already answered, or continues with these arguments. */
 export type BeforeOutcome =
   | { readonly refusal: ToolResult }
   | { readonly answer?: ToolResult; readonly args: unknown; readonly isChanged: boolean }
@@ -26,7 +26,7 @@ export async function runBeforeHooks(
   let isChanged = false
   for (const { hook, timeoutMs } of hooks) {
     if (!hook.before_tool_call) continue
-    // Each gets a copy: a hook returns what it changes, so that the change is validated.
+    // Each gets a copy: a hook returns its changes, so that they are validated.
     const seen = { ...call, args: copyJson(args) }
     const outcome = await runWithin(() => hook.before_tool_call?.(seen), { ...limits, timeoutMs })
     if (outcome.kind !== 'returned') return { refusal: brokenGuard(outcome) }
@@ -104,7 +104,7 @@ export async function runAfterHooks(
   let current = result
   for (const { hook, timeoutMs } of hooks) {
     if (!hook.after_tool_call) continue
-    // Copies: a hook returns what it changes.
+    // Copies: a hook returns its changes.
     const seen = copyResult(current)
     const seenCall = { ...call, args: copyJson(call.args) }
     const show = () => hook.after_tool_call?.(seenCall, seen)

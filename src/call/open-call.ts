@@ -10,10 +10,13 @@ import { type Batch, partFailed } from './batch.ts'
 import type { CallScope, CallTarget } from './call-scope.ts'
 import { missingCapabilities } from './run-tool.ts'
 
-/** A call that was resolved and checked: on its way with valid arguments, or already answered. */
+/** A call that was resolved and checked: ready to run with valid arguments, or already answered. */
 export interface OpenCall {
   readonly call: ToolCall
-  /** The tool's registered name, also when it was called through `call_tool`; the model's word when there is none. */
+  /**
+   * The tool's registered name, even if it was called through `call_tool`; if there is no such tool, the name that the
+   * model used.
+   */
   readonly toolName: string
   readonly startedAt: number
   readonly target: CallTarget | undefined
@@ -60,7 +63,7 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
   }
   if (batch.lateResult !== undefined) return { isUse: false, step: { args: target.args } }
   const checked = checkCall(target, target.args, call, batch)
-  // Repeating a search or reading on is not a loop.
+  // Repeating a search or reading further is not a loop.
   const times = target.entry.isSelfLimiting
     ? 0
     : noteCall(target.entry.name, checked.ok ? checked.args : readArguments(target.args), batch)
@@ -93,7 +96,7 @@ function unknownTool(call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'st
   return { isUse: false, step: { answer: notAvailable(describeUnknown(call.name, batch.scope)) } }
 }
 
-/** As long as a registered name may be. */
+/** The maximum length of a registered name. */
 const MAX_SHOWN_NAME = 256
 
 function describeUnknown(name: string, scope: CallScope): string {
@@ -108,7 +111,7 @@ function describeUnknown(name: string, scope: CallScope): string {
 const MAX_FAILED = 5
 const MAX_REASON = 200
 
-/** Which servers are missing, and why: without them, a name that is right looks wrong. */
+/** Which servers are missing, and why: without them, a correct name looks wrong. */
 function describeFailed(servers: readonly FailedServer[]): string {
   if (servers.length === 0) return ''
   const shown = servers
@@ -166,7 +169,7 @@ function repeated({ entry }: CallTarget, times: number): ToolResult {
   )
 }
 
-/** The result of a call that only says what it would do. Secrets in its arguments are masked. */
+/** The result of a dry run, which says what the call would do. Secrets in its arguments are masked. */
 function dryRunResult(toolName: string, args: unknown): ToolResult {
   const shown = maskArguments(args)
   return {

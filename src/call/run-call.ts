@@ -14,7 +14,7 @@ import { runTool } from './run-tool.ts'
 export interface AnsweredCall extends OpenCall {
   readonly result: ToolResult
   readonly durationMs: number
-  /** The text before it was reduced, when the tool's own reducer made it shorter. */
+  /** The text before it was reduced, if the tool's own reducer shortened it. */
   readonly unreduced: string | undefined
 }
 
@@ -46,7 +46,7 @@ export async function runCall(opened: OpenCall, batch: Batch): Promise<AnsweredC
   return { call, toolName, startedAt, target, isUse, step, result, durationMs, unreduced }
 }
 
-/** One call on its way: hooks, the tool or the cache, the reducer, the mask. */
+/** One running call: hooks, the tool or the cache, the reducer, the mask. */
 class RunningCall {
   isCached = false
   unreduced: string | undefined
@@ -87,7 +87,7 @@ class RunningCall {
     const { toolCallId } = call
     const hooked = { toolCallId, name: toolName, source: target.entry.source, sessionId, turnCount }
 
-    // A call that was begun earlier has already passed these hooks.
+    // A call that was started earlier has already passed these hooks.
     const before = this.#batch.lateResult
       ? { args: validArgs, isChanged: false }
       : await runBeforeHooks(hooks, { ...hooked, args: validArgs }, limits)
@@ -109,7 +109,7 @@ class RunningCall {
     const { tool } = target.entry
     const { reducers } = this.#batch.settings
     if (reducers === undefined && tool.reduce === undefined) return result
-    // Before reducing too: a reducer cuts, and half a secret is not recognised.
+    // Masked before reducing too: a reducer cuts, and half a secret is not recognised.
     const whole = this.#masked(result)
     const context = { args, turnCount: this.#batch.turnCount }
     const reduced = reduceResult(tool, whole, context, reducers, (error) =>
@@ -173,7 +173,7 @@ class RunningCall {
   }
 }
 
-// A result about the files of one turn must not answer for those of another.
+// A result about the files of one turn must not be reused in another.
 function cacheTtlMs({ annotations, cacheTtlMs = 0, capabilities }: Tool, { attachments }: Batch): number {
   const readsAttachments = capabilities?.attachments !== undefined && attachments.length > 0
   return annotations?.readOnlyHint === true && !readsAttachments ? cacheTtlMs : 0
@@ -184,9 +184,9 @@ function textOf(result: ToolResult): string {
 }
 
 /**
- * The result as the tool's reducer leaves it: the host's for that name, else the tool's own. One that throws, returns
- * nothing, or returns something other than a result leaves the original, even if it changed its argument. `meta` is kept
- * unless the reducer returns another: models do not read it, so it need not be shorter.
+ * The result after the tool's reducer: the host's for that name, else the tool's own. A reducer that throws or returns
+ * anything but a result leaves the original, even if it changed its argument. `meta` is kept unless the reducer returns
+ * another: models do not read it, so it need not be shorter.
  */
 export function reduceResult(
   tool: Tool,

@@ -17,9 +17,9 @@ import { type Outcome, runWithin, type Stop } from './run-within.ts'
 import { Slots } from './slots.ts'
 
 /**
- * Executes the tool with what it was granted, within its deadline and once it has a slot. Waiting for a turn does
- * not count against the deadline. A call that is over releases its slot, even if its work ignores the signal and
- * carries on: holding the place for work that may never end would block the tool for good.
+ * Executes the tool with its granted capabilities, within its deadline and once it has a slot. Waiting for a slot does
+ * not count against the deadline. A call that has ended releases its slot, even if its work ignores the signal and
+ * continues: work that never ends would otherwise block the tool for good.
  */
 export function runTool(
   target: CallTarget,

@@ -1,6 +1,6 @@
 import { MAX_DELAY_MS, type Schedule } from '../time.ts'
 
-/** How a piece of foreign work ended. */
+/** How untrusted work ended. */
 export type Outcome<Value> =
   | { readonly kind: 'returned'; readonly value: Value }
   | { readonly kind: 'threw'; readonly error: unknown }
@@ -45,7 +45,7 @@ export class BatchAbort {
   }
 }
 
-/** The limits under which foreign work runs. */
+/** The limits of untrusted work. */
 export interface Limits {
   readonly abort: BatchAbort
   /** No deadline when absent or 0. */
@@ -54,7 +54,7 @@ export interface Limits {
 }
 
 /**
- * Runs foreign work and returns how it ended: by itself, by its deadline or by cancellation, whichever is first. The
+ * Runs untrusted work and returns how it ended: by itself, by its deadline or by cancellation, whichever is first. The
  * signal of the work fires for the latter two; if the work continues, its outcome is ignored. Work that completes
  * synchronously returns synchronously.
  */

@@ -10,7 +10,7 @@ export class Slots {
     this.#places = places
   }
 
-  /** Waits for a slot and returns how to release it; undefined when the batch was cancelled meanwhile. */
+  /** Waits for a slot and returns a function that releases it; undefined if the batch was cancelled meanwhile. */
   async enter(abort: BatchAbort): Promise<(() => void) | undefined> {
     if (abort.isAborted) return undefined
     if (this.#taken < this.#places) this.#taken++
@@ -32,7 +32,7 @@ export class Slots {
     })
   }
 
-  // The slot goes straight to whoever waited longest: a newcomer cannot take it.
+  // The slot goes to the call that waited longest: a new one cannot take it.
   #leave(): void {
     const next = this.#waiting.shift()
     if (next) next()

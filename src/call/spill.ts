@@ -8,30 +8,30 @@ import {
 } from '../check-options.ts'
 import { type Clock, readClock } from '../time.ts'
 
-/**
- * Keeps the full text of a trimmed result under a handle. A session reads only what it put there itself;
- * entries expire.
- */
+/** Keeps the full text of a trimmed result under a handle. A session can read only its own entries; entries expire. */
 export interface Spill {
   put(sessionId: string, text: string): string | Promise<string>
   get(sessionId: string, handle: string): string | undefined | Promise<string | undefined>
 }
 
-/** How much a spill in memory keeps, and for how long. */
+/** Options of `memorySpill()`. */
 export interface MemorySpillOptions {
   /** Texts kept at once, over all sessions; 200. */
   readonly maxEntries?: number
-  /** Characters kept at once; 20 million. A longer text is not taken. */
+  /** Characters kept at once; 20 million. A longer text is not stored. */
   readonly maxChars?: number
   /** How long a text is kept; 30 minutes. */
   readonly ttlMs?: number
-  /** Where the time comes from; `Date`. */
+  /** The clock; `Date`. */
   readonly clock?: Clock
   /** Returns numbers from 0 to 1; `Math.random`. Makes the handles differ after a restart. */
   readonly random?: () => number
 }
 
-/** A spill in memory. The oldest texts go first when it is full. Throws `config-invalid` for an unknown option. */
+/**
+ * A spill in memory. When it is full, the oldest texts are removed first. Throws `config-invalid` for an unknown
+ * option.
+ */
 export function memorySpill(options: MemorySpillOptions = {}): Spill {
   checkOptions<MemorySpillOptions>('memorySpill()', options, RULES)
   const { maxEntries = 200, maxChars = 20_000_000, ttlMs = 30 * 60_000 } = options

@@ -7,7 +7,7 @@ import type { Spill } from './spill.ts'
 export interface StoreSpillOptions {
   /** How long a text is kept; 30 minutes by default. */
   readonly ttlMs?: number
-  /** The longest text that is kept, in characters; 20 million by default. A longer one is refused. */
+  /** The longest text that is stored, in characters; 20 million by default. A longer one is refused. */
   readonly maxChars?: number
   /** Returns the part of a handle that cannot be guessed; `crypto.randomUUID` by default. */
   readonly newId?: () => string
@@ -15,7 +15,7 @@ export interface StoreSpillOptions {
 
 /**
  * A spill in a store: the full text of a trimmed result can be read after a restart, and at any replica that uses the
- * same store. A session reads only what it put there itself.
+ * same store. A session can read only its own entries.
  */
 export function storeSpill(store: Store, options: StoreSpillOptions = {}): Spill {
   checkOptions('storeSpill()', options, OPTIONS)
@@ -23,13 +23,13 @@ export function storeSpill(store: Store, options: StoreSpillOptions = {}): Spill
   return {
     async put(sessionId, text) {
       if (text.length > maxChars) throw new RangeError(`the text has more than ${maxChars} characters`)
-      // Short, since the model repeats it: 48 random bits, and a session reads no handle but its own.
+      // Short, since the model repeats it: 48 random bits, and a session can read only its own handles.
       const handle = `r_${newId().replaceAll('-', '').slice(0, 12)}`
       await store.set(PREFIX + handle, { sessionId, text }, { ttlMs })
       return handle
     },
     async get(sessionId, handle) {
-      // A model may invent a handle: only what looks like one is looked up.
+      // A model may invent a handle: only texts in the form of a handle are looked up.
       if (!/^r_\w{1,12}$/.test(handle)) return undefined
       const entry = await store.get(PREFIX + handle)
       if (!isRecord(entry) || entry.sessionId !== sessionId) return undefined

@@ -102,8 +102,8 @@ function textOf(result: ToolResult): string {
 }
 
 /**
- * The text within a limit. What is cut ends in a marker that says how long the whole is; the marker counts against
- * the limit, and a limit with no room for it just cuts. A surrogate pair is never split.
+ * Cuts a text to a limit. A cut text ends in a marker with the full length; the marker counts against the limit, and is
+ * omitted if the limit has no room for it. A surrogate pair is never split.
  */
 export function trimText(text: string, limitChars: number, handle?: string): string {
   if (text.length <= limitChars) return text
@@ -122,7 +122,7 @@ function markerOf(text: string): string {
   return `\n[truncated — ${text.length} chars total]`
 }
 
-/** What one call's result asks of the budget. */
+/** What one call's result needs of the budget. */
 export interface Claim {
   /** Characters of the result, after reducing. */
   readonly chars: number
@@ -138,8 +138,8 @@ export function fairShare(budgetChars: number, calls: number): number {
 }
 
 /**
- * How many characters each claim gets. All claims grow equally until each has what it needs; what small results
- * leave unused goes to those that need more. Limits of claims that are cut never sum to more than the budget.
+ * How many characters each claim gets. All claims grow equally until each has what it needs; what small results do not
+ * use goes to those that need more. Limits of claims that are cut never sum to more than the budget.
  */
 export function shareBudget(budgetChars: number, claims: readonly Claim[]): number[] {
   const needs = claims.map(needOf)

@@ -18,16 +18,17 @@ export interface TokenFlags {
 /** The token that clients must send. */
 export interface AccessToken {
   readonly token: string
-  /** true: it was made now. */
+  /** true: it was created by this process. */
   readonly isNew: boolean
-  /** The file that it is in; undefined when it is lost with this process, or is on the command line. */
+  /** The file that contains it; undefined if it is lost with this process, or is on the command line. */
   readonly file?: string
 }
 
 /**
- * Decides on the token: that of the flag or file, that of the user's config folder, or a random one; none with `--no-token`. Throws `UsageError` for a token that no header can
- * carry or that can be guessed, and for `--no-token` on an address that other machines can reach; `config-invalid` for a file
- * that others can read, or whose token no header can carry.
+ * Chooses the token: from the flag or file, from the user's config folder, or a random one; none with `--no-token`.
+ * Throws `UsageError` for a token that a header cannot contain or that can be guessed, and for `--no-token` on an
+ * address that other machines can reach; `config-invalid` for a file that others can read, or whose token a header
+ * cannot contain.
  */
 export async function chooseToken(
   flags: TokenFlags,
@@ -48,7 +49,7 @@ export async function chooseToken(
   return own !== undefined && existsSync(own) ? fromFile(own) : newToken()
 }
 
-/** The token that clients of this user have in their configs; made now if there is none. */
+/** The token that this user's clients have in their configs; created if there is none. */
 export function userToken(env: Environment): Promise<AccessToken> {
   const path = userTokenFile(env)
   if (path === undefined) throw invalid('there is no config folder for the token; set HOME')
@@ -76,7 +77,7 @@ function randomToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
-/** A new file is written for its owner alone, before the token is in it. */
+/** A new file is created readable only by its owner, before the token is written. */
 async function fromFile(path: string): Promise<AccessToken> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined
@@ -97,7 +98,7 @@ async function fromFile(path: string): Promise<AccessToken> {
   return { token, isNew: true, file: path }
 }
 
-/** RFC 6750: what may follow "Bearer". */
+/** RFC 6750: the characters that may follow "Bearer". */
 const BEARER = /^[\w\-.~+/]+=*$/
 
 function checked(token: string, from: string): string {
@@ -105,7 +106,7 @@ function checked(token: string, from: string): string {
   throw invalid(`the token of ${from} may contain only letters, digits and -._~+/`)
 }
 
-/** As the gateway requires it of every token. */
+/** The gateway requires the same of every token. */
 const MIN_TOKEN_CHARACTERS = 16
 
 function checkedFlag(token: string): string {

@@ -1,6 +1,6 @@
 import type { Finding, ObservedServer } from 'toolcrib/mcp'
 
-/** Servers whose tools read the same, word for word: often the same program, set up twice. */
+/** Servers with identical tools, word for word: often the same program, set up twice. */
 export interface AlikeServers {
   /** Two or more, by name. */
   readonly servers: readonly string[]
@@ -8,7 +8,7 @@ export interface AlikeServers {
   readonly tools: number
 }
 
-/** A finding that only says that a tool is like one of another server; there is one for every tool of such a server. */
+/** A finding that a tool equals one of another server; there is one for every tool of such a server. */
 export type AlikeFinding = Finding & Required<Pick<Finding, 'original'>>
 
 export function isAlike(finding: Finding): finding is AlikeFinding {
@@ -16,9 +16,9 @@ export function isAlike(finding: Finding): finding is AlikeFinding {
 }
 
 /**
- * Groups the servers of such findings, by the tools that all of a group have: the same groups whichever server answered
- * first. A server can be in several groups. Other findings are ignored. There is no finding for a description of a few
- * words, so tools of the same name and description are counted in what the servers list.
+ * Groups the servers of such findings by the tools that all of a group have. The groups do not depend on which server
+ * answered first. A server can be in several groups. Other findings are ignored. Short descriptions cause no finding,
+ * so tools with the same name and description are counted in the servers' lists.
  */
 export function alikeServers(
   findings: readonly Finding[],
@@ -52,7 +52,7 @@ interface SameTool {
   readonly servers: Set<string>
 }
 
-/** For each tool that several servers have: these servers. A finding names only one of the others. */
+/** The servers of each tool that several servers have. A finding names only one of the others. */
 function ownersOfTools(findings: readonly AlikeFinding[]): ReadonlySet<string>[] {
   const known = new Map<string, SameTool>()
   const find = (server: string, tool: string): SameTool => {
@@ -64,7 +64,7 @@ function ownersOfTools(findings: readonly AlikeFinding[]): ReadonlySet<string>[]
   for (const { server, tool, original } of findings) {
     const [own, other] = [find(server, tool), find(original.server, original.tool)]
     if (own === other) continue
-    // The smaller one moves: a server can list thousands of tools that are alike.
+    // Merges the smaller into the larger: a server can list thousands of equal tools.
     const [kept, moved] = own.tools.size < other.tools.size ? [other, own] : [own, other]
     for (const each of moved.tools) {
       kept.tools.add(each)

@@ -37,7 +37,7 @@ export async function askServers(
     servers: mayStart,
     locked: false,
     isAlone: true,
-    // When the others are ready, one that hangs is not worth half a minute.
+    // Once the others are ready, a hanging server is not worth half a minute.
     isEnough: (registry: ToolRegistry) => registry.size > 0,
     lingerMs: LINGER_MS,
   }
@@ -56,14 +56,14 @@ export async function askServers(
 
 const LINGER_MS = 10_000
 
-/** New servers and those whose command changed, decided from config and lockfile alone. */
+/** New servers and those whose command changed, according to config and lockfile. */
 export function unapprovedServers({ config, lockfile }: FoundConfig): Map<string, LockChange> {
   const commands = new Map(Object.entries(config.servers).map(([name, server]) => [name, { config: server }]))
   const changes = compareWithLock(lockfile ?? { servers: new Map() }, commands)
   return new Map(changes.map((change) => [change.server, change]))
 }
 
-/** Notes the servers without a lockfile, so that they are not mistaken for approved ones. */
+/** Lists the servers without a lockfile, so that they are not mistaken for approved ones. */
 export function noteUnlocked(terminal: Terminal, found: FoundConfig): void {
   for (const { lockfile, servers } of unlockedServers(found)) {
     const step = `${lockfile} does not exist; write it with ${lockCommand(found, servers)}`
@@ -71,13 +71,13 @@ export function noteUnlocked(terminal: Terminal, found: FoundConfig): void {
   }
 }
 
-/** The command that locks servers: that of the config file that defines them. */
+/** The command that locks servers, with the config file that defines them. */
 export function lockCommand({ config }: FoundConfig, servers: readonly string[]): string {
   const file = config.layers?.findLast((layer) => servers.some((name) => layer.servers.includes(name)))?.file
   return file === undefined ? '"toolcrib lock"' : `"toolcrib lock --config ${shellWord(file)}"`
 }
 
-/** Returns config and lockfile, for commands that compare with one. Throws `config-invalid` when there is none. */
+/** Returns config and lockfile, for commands that compare with one. Throws `config-invalid` if there is none. */
 export async function requireLockfile(
   terminal: Terminal,
   flags: ServerFlags,

@@ -28,7 +28,7 @@ import { stopCommand } from './stop/command.ts'
 import { processTerminal, type Terminal } from './terminal.ts'
 import { tourCommand } from './tour/command.ts'
 
-// What a process needs, in one import.
+// One import for everything that a process needs.
 export { processTerminal }
 
 /** By name, in the order in which `--help` lists them. Each describes its flags here, and loads the rest when it runs. */
@@ -72,7 +72,7 @@ export async function runCommandLine(args: readonly string[], terminal: Terminal
   }
 }
 
-/** Without a command, a person is new here. */
+/** Without a command, the user is new here. */
 function isSetup(args: readonly string[]): boolean {
   return args.every((word) => word === '--yes')
 }
@@ -88,7 +88,10 @@ function isCommand(word: string): word is keyof typeof COMMANDS {
   return Object.hasOwn(COMMANDS, word)
 }
 
-/** Describes the command that the words begin with, or all of them: describing all takes longer than many commands. */
+/**
+ * Describes only the command that the words begin with, if there is one: describing all takes longer than many
+ * commands.
+ */
 export function describeProgram(terminal: Terminal, [first = '']: readonly string[]): Command {
   const program = new Command(terminal.program.name)
     .description(
@@ -97,14 +100,14 @@ export function describeProgram(terminal: Terminal, [first = '']: readonly strin
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand('help [command]', 'show the help of a command')
-    // As the help of the command itself begins.
+    // As in the help of the command itself.
     .configureHelp({ subcommandTerm: (command) => `${command.name()} ${command.usage()}` })
     .exitOverride()
     .showHelpAfterError('see "toolcrib --help"')
     .configureOutput({
       writeOut: (text) => terminal.output.write(terminal.hinted(text)),
       writeErr: (text) => terminal.errors.write(terminal.hinted(text)),
-      // As all other errors are written.
+      // As in all other errors.
       outputError: (text, write) => write(text.replace(/^error: /, `${pc.red('error')} `)),
       getOutHelpWidth: () => (terminal.output.isTTY ? terminal.width : 80),
       getErrHelpWidth: () => terminal.errors.columns || 80,

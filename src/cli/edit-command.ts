@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { EditFlags, ServerEdit } from './edit-servers.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A command that does the same to each of the servers that it names. */
+/** A command that makes the same change to each named server. */
 export interface EditCommand {
   readonly name: string
   readonly description: string

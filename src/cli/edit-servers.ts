@@ -18,9 +18,9 @@ export interface EditFlags {
 
 /** What a command does to a server in a config. */
 export interface ServerEdit {
-  /** What was done, in the past tense, for people. */
+  /** What was done, in the past tense. */
   readonly verb: string
-  /** How the file follows: in, to, from. */
+  /** The preposition before the file: in, to, from. */
   readonly place: string
   readonly edit: (file: ServersFile, server: string) => void
 }
@@ -72,11 +72,11 @@ export async function editServers(
   })
 }
 
-/** What to say about an edit. */
+/** The message about an edit. */
 interface EditOutcome {
   readonly outcome: string
   readonly place: string
-  /** Said instead when nothing had to change. */
+  /** The message if nothing had to change. */
   readonly unchanged: string
 }
 

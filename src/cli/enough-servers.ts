@@ -1,6 +1,6 @@
 import type { McpEvent, Schedule } from 'toolcrib/mcp'
 
-/** How long to wait for servers that are still connecting once the command can do without them. */
+/** How long to wait for servers that are still connecting when the command can do without them. */
 const LINGER_MS = 5_000
 
 /** Ends the wait for servers that may never connect. */
@@ -14,7 +14,7 @@ export interface EnoughServers {
   stop(): void
 }
 
-/** Decides when the missing servers are not worth a longer wait. */
+/** Decides when missing servers are not worth a longer wait. */
 export function enoughServers(
   isEnough: () => boolean,
   schedule: Schedule,

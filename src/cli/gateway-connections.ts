@@ -25,7 +25,7 @@ export function gatewayConnections(
   }
 }
 
-/** Tells whether two processes mean the same server: the same command with the same arguments and variables. */
+/** Equal if two processes mean the same server: the same command with the same arguments and variables. */
 export function serverDigest(server: ServerConfig): string {
   return createHash('sha256').update(JSON.stringify(server)).digest('hex')
 }
@@ -36,7 +36,7 @@ class LineTransport implements Transport {
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
   readonly #stream: Duplex
-  /** What has arrived of a line that has not ended. */
+  /** The parts of an incomplete line. */
   #pieces: string[] = []
 
   constructor(stream: Duplex) {

@@ -9,15 +9,15 @@ export interface GatewayCost {
 }
 
 /**
- * Asks a gateway of these servers for its tools, as a client does, and counts. Throws `source-unavailable` when it does not
- * list them.
+ * Asks a gateway of these servers for its tools, like a client, and counts tokens. Throws `source-unavailable` if it
+ * does not list them.
  */
 export async function gatewayCost(
   { registry, servers }: Pick<OpenedRegistry, 'registry' | 'servers'>,
   counts: TokenCounts,
 ): Promise<GatewayCost> {
   const { createGateway } = await import('toolcrib/gateway')
-  // The command has waited for the servers already.
+  // The command has already waited for the servers.
   const gateway = createGateway({ registry, servers, limits: { listWaitMs: 1 } })
   try {
     const response = await gateway.fetch(new Request('http://localhost/mcp', LIST_TOOLS))

@@ -3,11 +3,12 @@ import module from 'node:module'
 import { join } from 'node:path'
 
 keepCompiledCode()
-// Loaded only now: code that is loaded earlier is not kept.
+// Imported here, because code that is loaded earlier is not cached.
 const { processTerminal, runCommandLine } = await import('./command-line.ts')
 
 let isWritten = true
-// Neither a reader that closes the pipe early (`| head`) nor a full disk must crash the command: it still stops its servers.
+// A reader that closes the pipe early (`| head`), or a full disk, must not crash the command: it still stops its
+// servers.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (isWritten && error.code !== 'EPIPE')
     process.stderr.write(`error stdout cannot be written: ${error.message}\n`)
@@ -21,8 +22,8 @@ const exitCode = await runCommandLine(process.argv.slice(2), processTerminal())
 process.exitCode = isWritten ? exitCode : 1
 
 /**
- * Has Node.js keep compiled code from run to run, where it can (from 22.1 on), since compiling takes longer than most commands.
- * In the user's own folder: whoever can write to a shared one could have their code run here.
+ * Lets Node.js (from 22.1 on) cache compiled code between runs, since compiling takes longer than most commands. The
+ * cache is in the user's own folder: others could put code into a shared one.
  */
 function keepCompiledCode(): void {
   const enable: unknown = Reflect.get(module, 'enableCompileCache')
@@ -30,7 +31,7 @@ function keepCompiledCode(): void {
   if (folder !== undefined && typeof enable === 'function') enable(join(folder, 'compiled'))
 }
 
-/** As `cacheDirectory()` of the config, which is not loaded yet. */
+/** The same as `cacheDirectory()` of the config, which is not loaded yet. */
 function cacheFolder({ XDG_CACHE_HOME, LOCALAPPDATA, HOME }: NodeJS.ProcessEnv): string | undefined {
   if (XDG_CACHE_HOME) return join(XDG_CACHE_HOME, 'toolcrib')
   if (LOCALAPPDATA) return join(LOCALAPPDATA, 'toolcrib', 'cache')

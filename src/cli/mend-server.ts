@@ -2,19 +2,19 @@ import { basename } from 'node:path'
 import { commandWords, type ServerConfig } from 'toolcrib/mcp'
 import { plain, shellWord } from './text.ts'
 
-/** What is wrong with a server, in a few words, and what to do about it. */
+/** What is wrong with a server, in a few words, and how to fix it. */
 export interface ServerFault {
   readonly fault: string
   readonly step: string
-  /** It was given the time to answer, and did not. */
+  /** It had time to answer, and did not. */
   readonly isHanging?: boolean
   /** Variables that the server asks for and the config does not pass on to it. */
   readonly wants?: readonly string[]
 }
 
 /**
- * Turns the reason why a server failed into one line and a concrete step. For one that failed in an earlier process and was
- * not started again, the step ends with how to try it now.
+ * Turns the reason for a server's failure into one line and a concrete step. If the server failed in an earlier process
+ * and was not started again, the step ends with how to try it now.
  */
 export function mendServer(server: string, reason: string, config: ServerConfig = {}): ServerFault {
   const fault = mendNow(server, reason, config)
@@ -62,7 +62,7 @@ function mendNow(server: string, reason: string, config: ServerConfig): ServerFa
   }
 }
 
-/** Variables that the last words of a server name as missing. */
+/** Variables that a server's last output names as missing. */
 function wantedVariables(output: string, { env = {} }: ServerConfig): string[] {
   if (
     !/\b(?:required|missing|not (?:set|found|defined|provided)|must be (?:set|provided)|set the|please set)\b/i.test(
@@ -83,17 +83,17 @@ function passedOn(names: readonly string[]): string {
   return `, and pass it on with env = { ${names.map((name) => `${name} = "\${${name}}"`).join(', ')} }`
 }
 
-/** A server that is slower than this does not merely start slowly. */
+/** A server that takes longer than this is not just slow to start. */
 const HANGS_AFTER_MS = 10_000
 
-/** Without when it is tried again, and which server it is: who reads this sees the server, and may not wait. */
+/** Removes when it is tried again, and the server's name: the reader sees the server, and may not wait. */
 function withoutPauses(server: string, reason: string): string {
   const said = reason.replace(PAUSE, '').replace(/; it failed too often, next attempt in \d+ s$/, '')
   const prefix = `server "${server}" is disconnected: `
   return said.startsWith(prefix) ? said.slice(prefix.length) : said
 }
 
-/** Where the reason of a server that failed lately goes on with when it will be tried again. */
+/** Where the reason of a recently failed server continues with the time of the next attempt. */
 const PAUSE = / \(failed [^()]* ago, so it was not started again;.*$/
 
 function msWaited(said: string): number | undefined {
@@ -107,7 +107,7 @@ function shownTime(ms: number): string {
   return ms < 1000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`
 }
 
-/** The command, if there is one, for a person to type. It may be on a screen that others see, so secrets are masked. */
+/** The command, if there is one, for a person to type. Others may see the screen, so secrets are masked. */
 function byHand(config: ServerConfig): string {
   const words = commandWords(config)
   return words.length === 0 ? '' : `: ${words.map(shown).join(' ')}`

@@ -27,7 +27,7 @@ export function noteMissing(
   } else
     for (const status of missing) {
       const note = describeMissing(status, `${status.server} is not ${what}`)
-      // Without a result, the reason is what a person came for.
+      // Without a result, the reason matters most.
       if (isNoneThere(statuses)) terminal.note(`${pc.yellow('note')} ${note.whole}`)
       else terminal.noteBriefly(note)
     }
@@ -41,7 +41,7 @@ export function noteMissing(
   return 0
 }
 
-/** More lines than this hide the result above them, so the servers share one. */
+/** More lines than this would hide the result above them, so the servers share one line. */
 const MANY = 3
 
 /** Notes how many quarantined tools are missing from the result. */

@@ -6,14 +6,14 @@ import { shellWord } from './text.ts'
 export interface OwnProgram {
   /** What a person types: `toolcrib`, `npx toolcrib`, or `node dist/cli/main.js`. */
   readonly name: string
-  /** What another program runs, whatever its PATH and folder. */
+  /** What another program runs, regardless of its PATH and folder. */
   readonly command: string
   readonly args: readonly string[]
   /** How to install a package where this program finds it. Default: `npm install`. */
   readonly install?: string
 }
 
-/** The program where nothing is known of it. */
+/** The default program. */
 export const TOOLCRIB: OwnProgram = { name: 'toolcrib', command: 'toolcrib', args: [] }
 
 export interface ProgramPlace {
@@ -29,7 +29,7 @@ export interface ProgramPlace {
 export function ownProgram({ script, node, env, cwd }: ProgramPlace): OwnProgram {
   if (script === undefined) return TOOLCRIB
   const file = real(script)
-  // What npx downloads may be gone tomorrow.
+  // A package that npx downloaded may be removed tomorrow.
   if (/[/\\]_npx[/\\]/.test(file))
     return { name: 'npx toolcrib', command: 'npx', args: ['-y', 'toolcrib'], install: 'npm install toolcrib' }
   const started = { command: onPath('node', env, node) ?? node, args: [file] }
@@ -40,7 +40,7 @@ export function ownProgram({ script, node, env, cwd }: ProgramPlace): OwnProgram
   return { name: `node ${shellWord(path.startsWith('..') ? file : path)}`, ...started }
 }
 
-/** The path of a program on PATH, if it is this file: a link to it outlives an update of what it points to. */
+/** The path of a program on PATH, if it is this file: a link survives updates of its target. */
 function onPath(name: string, env: ProgramPlace['env'], file: string): string | undefined {
   const folders = (env.PATH ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
   const target = real(file)

@@ -4,7 +4,7 @@ import { type ClientChange, type ConnectClientOptions, planConnect } from 'toolc
 import type { Terminal } from './terminal.ts'
 import { plain } from './text.ts'
 
-/** Plans the change of each client, and notes those that cannot be connected: one of them does not keep the others. */
+/** Plans the change of each client, and reports those that cannot be connected; they do not affect the others. */
 export async function planClients(
   terminal: Terminal,
   clients: readonly string[],

@@ -2,7 +2,7 @@ import { nearestName } from 'toolcrib'
 import { plain } from './text.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Throws `UsageError` for a name that is not one of a client. */
+/** Throws `UsageError` for an unknown client. */
 export function requireClients(
   names: readonly string[],
   clients: readonly { readonly client: string }[],

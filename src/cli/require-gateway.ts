@@ -27,8 +27,8 @@ export async function requireGateway(
 }
 
 /**
- * Looks for the running gateway of the config. What the config files contain does not matter: a gateway keeps running when
- * they become invalid. Throws `config-invalid` when there is neither a gateway nor a config.
+ * Looks for the running gateway of the config. The content of the config files does not matter: a gateway keeps running
+ * when they become invalid. Throws `config-invalid` if there is neither a gateway nor a config.
  */
 export async function seekGateway(terminal: Terminal, flags: ServerFlags): Promise<SoughtGateway> {
   const files = await configFiles(terminal, flags)

@@ -8,7 +8,7 @@ import type { ServerStatus } from 'toolcrib'
 import type { Config, Environment, ServerInfo } from 'toolcrib/mcp'
 import { socketPath, socketPaths } from './runtime-folder.ts'
 
-/** What a running gateway says of itself. */
+/** What a running gateway reports about itself. */
 export interface GatewayReport {
   readonly pid: number
   readonly version: string
@@ -21,7 +21,7 @@ export interface GatewayReport {
   readonly [more: string]: unknown
 }
 
-/** A gateway of the same config that this user has started. */
+/** A running gateway of the same config, started by this user. */
 export class RunningGateway {
   readonly report: GatewayReport
   readonly #socketPath: string
@@ -39,7 +39,7 @@ export class RunningGateway {
     return RunningGateway.#at(socketPath(config.files, env), AbortSignal.timeout(FIND_MS))
   }
 
-  /** All gateways that this user has started, and that report within a second. */
+  /** All gateways that this user has started and that report within a second. */
   static async all(env: Environment): Promise<RunningGateway[]> {
     const signal = AbortSignal.timeout(REPORT_MS)
     const found = await Promise.all((await socketPaths(env)).map((path) => RunningGateway.#at(path, signal)))
@@ -47,7 +47,7 @@ export class RunningGateway {
   }
 
   static async #at(path: string, signal?: AbortSignal): Promise<RunningGateway | undefined> {
-    // Pipes of Windows are not files.
+    // On Windows, pipes are not files.
     if (process.platform !== 'win32' && !existsSync(path)) return undefined
     try {
       const report = await readJson<GatewayReport>(await send(path, 'GET', '/status', signal))
@@ -58,8 +58,8 @@ export class RunningGateway {
   }
 
   /**
-   * Asks it to stop, and returns whether its process has ended within the time; calls in flight are given time to finish.
-   * `onWait` is called now and then.
+   * Asks it to stop, and returns whether its process ended in time; calls in flight may finish. `onWait` is called
+   * periodically.
    */
   async stop({ timeoutMs = STOP_MS, onWait = () => {} } = {}): Promise<boolean> {
     await text(await send(this.#socketPath, 'POST', '/stop'))
@@ -93,12 +93,12 @@ export class RunningGateway {
     return send(this.#socketPath, 'GET', `/logs?${query}`)
   }
 
-  /** A stream of JSON-RPC lines, as over stdio, to a session of its own. */
+  /** A stream of JSON-RPC lines, as over stdio, to a new session. */
   openStream(profile: string | undefined): Promise<Duplex> {
     return this.#upgrade(`/stdio${profile === undefined ? '' : `?${new URLSearchParams({ profile })}`}`)
   }
 
-  /** What a server reports about itself; the gateway starts a server that it knows nothing of. Rejects with the reason. */
+  /** What a server reports about itself; the gateway starts a server that has never run. Rejects with the reason. */
   async describeServer(server: string, signal: AbortSignal): Promise<ServerInfo> {
     const query = new URLSearchParams({ name: server })
     const answer = await readJson<{ info?: ServerInfo; error?: string }>(
@@ -126,11 +126,11 @@ export class RunningGateway {
   }
 }
 
-/** Longer than a gateway gives the calls in flight, and its servers. */
+/** Longer than a gateway waits for calls in flight and its servers. */
 const STOP_MS = 30_000
 const POLL_MS = 50
 const REPORT_MS = 1_000
-/** A gateway that hangs must not hold up the start of another. */
+/** A hanging gateway must not delay the start of another. */
 const FIND_MS = 5_000
 
 async function isRunning(pid: number): Promise<boolean> {
@@ -139,7 +139,8 @@ async function isRunning(pid: number): Promise<boolean> {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-  // A process that has ended stays in the table until its parent looks, which the first process of a container may never do.
+  // An ended process stays in the process table until its parent reaps it, which the first process of a container may
+  // never do.
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return !/^State:\s+[ZX]/m.test(status)
 }

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { type Environment, stateDirectory } from 'toolcrib/mcp'
 
 /**
- * The path of the socket at which a gateway of these config files can be reached by the user who started it. The same
- * files give the same path, in whatever folder a command is run.
+ * The path of the socket at which the user who started a gateway of these config files can reach it. The same files
+ * give the same path in every folder.
  */
 export function socketPath(files: readonly string[], env: Environment): string {
   const key = keyOf(files)
@@ -22,7 +22,7 @@ export async function socketPaths(env: Environment): Promise<string[]> {
   const folders = [...new Set([runtimeFolder(env), shortFolder()])]
   const found = await Promise.all(
     folders.map(async (folder) => {
-      // Somebody else's folder could name a config of theirs.
+      // A folder of another user could name one of their configs.
       const names = (await isPrivate(folder)) ? await readdir(folder).catch(() => []) : []
       return names.filter((name) => name.endsWith('.sock')).map((name) => join(folder, name))
     }),
@@ -37,7 +37,7 @@ async function isPrivate(folder: string): Promise<boolean> {
   return found !== undefined && found.uid === process.getuid?.() && (found.mode & 0o077) === 0
 }
 
-/** The file of the log of such a gateway; undefined when the user has no folder for it. */
+/** The log file of such a gateway; undefined if the user has no folder for it. */
 export function logPath(files: readonly string[], env: Environment): string | undefined {
   const folder = stateDirectory(env)
   return folder === undefined ? undefined : join(folder, 'logs', `${keyOf(files)}.log`)
@@ -47,7 +47,7 @@ function keyOf(files: readonly string[]): string {
   return createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)
 }
 
-/** Systems cut longer paths of sockets off, at 104 or 108 bytes. */
+/** Systems truncate longer socket paths, at 104 or 108 bytes. */
 const MAX_SOCKET_PATH = 100
 
 function runtimeFolder({ XDG_RUNTIME_DIR, XDG_STATE_HOME, HOME }: Environment): string {
@@ -59,7 +59,7 @@ function runtimeFolder({ XDG_RUNTIME_DIR, XDG_STATE_HOME, HOME }: Environment): 
 }
 
 /**
- * What `XDG_RUNTIME_DIR` is on most Linux systems. MCP clients start servers without that variable, and have to find the
+ * The usual value of `XDG_RUNTIME_DIR` on Linux. MCP clients start servers without that variable, and must find the
  * gateway of a terminal that has it.
  */
 export function userRuntimeFolder(root = '/run/user'): string | undefined {
@@ -73,7 +73,7 @@ function shortFolder(): string {
   return join(tmpdir(), `toolcrib-${process.getuid?.() ?? 0}`)
 }
 
-/** Makes a folder that only its owner can enter. Returns false when it belongs to somebody else. */
+/** Creates a folder that only its owner can enter. Returns false if it belongs to somebody else. */
 export async function ensurePrivateFolder(folder: string): Promise<boolean> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const { uid, mode } = await stat(folder)

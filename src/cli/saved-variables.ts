@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import type { Environment } from 'toolcrib/mcp'
 
 /**
- * The values of variables that a person gave during set-up. They are in the state folder, for their owner alone: the config
- * folder is often under version control. Found without the library, so that `--help` need not load it.
+ * The values of variables that the user entered during set-up. They are in the state folder, readable only by their
+ * owner: the config folder is often under version control. The path is computed without the library, so that `--help`
+ * need not load it.
  */
 function variablesPath(env: Environment): string | undefined {
   const { XDG_STATE_HOME, LOCALAPPDATA, HOME } = env
@@ -19,7 +20,7 @@ export function withSavedVariables(env: Environment): Environment {
   return { ...readSaved(env), ...env }
 }
 
-/** Saves values, beside those that are saved already. */
+/** Saves values, in addition to those already saved. */
 export async function saveVariables(
   env: Environment,
   values: Readonly<Record<string, string>>,

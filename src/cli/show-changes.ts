@@ -41,7 +41,7 @@ export function showFinding(
   if (excerpt !== '') terminal.say(pc.dim(`      “${plain(excerpt)}”`))
 }
 
-/** Prints findings, with one line for servers that are alike, whose tools would each have one otherwise. */
+/** Prints findings; servers with equal tools share one line instead of one per tool. */
 export function showFindings(
   terminal: Terminal,
   findings: readonly Finding[],

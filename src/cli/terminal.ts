@@ -15,7 +15,7 @@ export interface TerminalOptions {
   readonly signals: SignalSource
   /** How a command waits. Default: timers. */
   readonly schedule?: Schedule
-  /** How long a command waits before it says what can be done about it. Default: two seconds. */
+  /** How long a command waits before it says how to stop or shorten the wait. Default: two seconds. */
   readonly patienceMs?: number
   /** Frees unused memory before it is measured. Default: a full garbage collection. */
   readonly collectGarbage?: () => void
@@ -48,7 +48,7 @@ export class Terminal {
   readonly program: OwnProgram
   /** The `--config` of the command, which its hints repeat. */
   config: string | undefined
-  /** The `--lockfile` of the command, which hints at commands that take one repeat. */
+  /** The `--lockfile` of the command, repeated in hints at commands that accept one. */
   lockfile: string | undefined
   /** The command's exit code, unless an error ends it. */
   exitCode = 0
@@ -101,19 +101,22 @@ export class Terminal {
       .join('\n')
   }
 
-  /** An example with the name of the program here. What is said about it goes below where it does not fit beside it. */
+  /** An example with the program's name. Its explanation goes below if it does not fit beside it. */
   #example(line: string, lineWidth: number): string {
     const named = line.replace(EXAMPLE, (_, before: string) => before + this.program.name)
     if (named.length <= lineWidth) return named
     const [command = '', about] = named.trim().split(/ {2,}/)
-    // A line is not continued inside of quotes.
+    // A line is not broken inside quotes.
     const words = command.replace(/'[^']*'|"[^"]*"/g, (quoted) => quoted.replaceAll(' ', NO_BREAK))
     const lines = wrap(`  ${words}`, lineWidth - ' \\'.length).replaceAll('\n', ' \\\n  ')
     const broken = lines.replaceAll(NO_BREAK, ' ')
     return about === undefined ? broken : `${broken}\n${wrap(`      ${about}`, lineWidth)}`
   }
 
-  /** Writes `"toolcrib status"` in a text as a person would have to type it here: the program's name, config and lockfile. */
+  /**
+   * Writes `"toolcrib status"` in a text as a person would have to type it here: with the program's name, config and
+   * lockfile.
+   */
   hinted(text: string): string {
     const { install } = this.program
     const fitting = install === undefined ? text : text.replace(PACKAGE_HINT, install)
@@ -129,7 +132,7 @@ export class Terminal {
     )
   }
 
-  /** The flags that say to another command where this one found its config and lockfile. */
+  /** The flags that tell another command where this one found its config and lockfile. */
   #placesFor(command: string): string[] {
     const { config, lockfile } = this
     return [
@@ -162,12 +165,12 @@ export class Terminal {
     const { isTTY, columns } = this.errors
     const step = this.hinted(hint)
     const room = (columns || 80) - 'note '.length
-    // A hint that leaves no room for what it is about is left out.
+    // A hint that leaves no room for the note is omitted.
     const line = step.length > room / 2 ? cut(short, room) : `${cut(short, room - step.length)}${step}`
     this.errors.write(`${pc.yellow('note')} ${isTTY ? line : this.hinted(whole)}\n`)
   }
 
-  /** One line that is updated while work goes on; does nothing without a terminal. */
+  /** One line that is updated while work continues; does nothing without a terminal. */
   progressLine(): ProgressLine {
     return progressLine(this.errors)
   }
@@ -190,7 +193,10 @@ const NO_BREAK = '\u00A0'
 // biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
 const PACKAGE_HINT = /npm install(?= @?[\w/-]+(?:\u001B|;| \(|$))/gm
 
-/** The commands with `--lockfile`; all of these also have `--config`. Listed here, since describing a command takes longer than most hints are worth. */
+/**
+ * The commands with `--lockfile`; all of these also have `--config`. Listed here, because describing all commands takes
+ * too long for a hint.
+ */
 const TAKES_LOCKFILE: ReadonlySet<string> = new Set([
   'serve',
   'doctor',
@@ -240,7 +246,7 @@ export function processTerminal(): Terminal {
   })
 }
 
-/** Ends the process in a folder that has been deleted: config files and servers could not be found from there. */
+/** Exits if the working directory has been deleted: config files and servers could not be found from there. */
 function workingDirectory(): string {
   try {
     return process.cwd()

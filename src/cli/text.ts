@@ -8,7 +8,7 @@ export function plainLines(text: string): string {
   return visible(text.replace(/\r\n/g, '\n'))
 }
 
-/** Writes hidden characters as escapes, except the selector that turns a sign into an emoji. */
+/** Writes hidden characters as escapes, except the variation selector of emoji. */
 function visible(text: string): string {
   return showHidden(text).replace(/(?<=\p{Extended_Pictographic})\\u\{fe0f\}/gu, '\uFE0F')
 }
@@ -51,12 +51,12 @@ export function wrap(text: string, lineWidth: number): string {
 function wrapLine(line: string, lineWidth: number): string {
   if (width(line) <= lineWidth) return line
   const indent = ' '.repeat(textColumn(withoutColours(line), lineWidth))
-  // A figure stays with its unit.
+  // A number stays with its unit.
   const [first = '', ...words] = line.split(/(?<!(?:^|[ (])[\d.,]{1,7}) | (?!%|m?s\b)/)
   const lines = [first]
   for (const word of words) {
     const last = lines.at(-1) ?? ''
-    // A word that is too long for any line is not moved to one of its own.
+    // A word that is too long for any line is not moved to a new one.
     const isFitting = width(last) + 1 + width(word) <= lineWidth || withoutColours(last).trim() === ''
     if (isFitting) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(indent + word)
@@ -64,7 +64,7 @@ function wrapLine(line: string, lineWidth: number): string {
   return lines.map((each) => each.trimEnd()).join('\n')
 }
 
-/** Where the text of a line begins; a column that takes more than half of the width is part of it. */
+/** Where the text of a line begins; a column wider than half of the line is part of the text. */
 function textColumn(line: string, lineWidth: number): number {
   const marked = /^ *(?:[✓✗→–•=+~!-] +|\d+\. +)?/.exec(line)?.[0].length ?? 0
   const column = /^\S+(?: \S+)* {2,}(?=\S)/.exec(line.slice(marked))?.[0].length ?? 0
@@ -106,12 +106,12 @@ export function toolName(name: string, server = /^mcp__(.+?)__/.exec(name)?.[1])
   return server !== undefined && name.startsWith(prefix) ? `${server}.${name.slice(prefix.length)}` : name
 }
 
-/** A word of a command as a shell reads it: quoted where it has to be. */
+/** A word of a command, quoted for a shell if necessary. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** A time such as `2026-11-17T05:42:10.123Z`, as a clock on the wall shows it: `2026-11-17 05:42:10`. */
+/** A time such as `2026-11-17T05:42:10.123Z` in local time: `2026-11-17 05:42:10`. */
 export function localTime(iso: string): string {
   const date = new Date(iso)
   const two = (count: number) => String(count).padStart(2, '0')

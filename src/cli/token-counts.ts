@@ -6,9 +6,9 @@ import { fileStore, type Store, type StoredValue } from 'toolcrib/stores'
 import type { Terminal } from './terminal.ts'
 
 /**
- * Counts the tokens of definitions exactly, one by one like `session.context()`, so that sums agree everywhere. Loading the
- * tables of the exact counter takes longer than a whole command, so counts are kept in the user's cache folder, and the
- * tables are loaded only for definitions that have not been counted before.
+ * Counts the tokens of definitions exactly, one by one like `session.context()`, so that sums agree everywhere. Loading
+ * the tables of the exact counter takes longer than a whole command, so counts are kept in the user's cache folder, and
+ * the tables are loaded only for definitions that have not been counted before.
  */
 export class TokenCounts {
   readonly #folder: string | undefined
@@ -52,7 +52,7 @@ export class TokenCounts {
     await this.#use((store) => store.update(KEY, merge, { ttlMs: MONTH_MS }))
   }
 
-  /** A cache that cannot be used costs time, and nothing else. */
+  /** If the cache cannot be used, only time is lost. */
   async #use<Value>(work: (store: Store) => Promise<Value>): Promise<Value | undefined> {
     if (this.#folder === undefined) return undefined
     const store = fileStore({ directory: join(this.#folder, 'store') })
@@ -72,14 +72,14 @@ const KEY = 'tokens:o200k'
 
 const MONTH_MS = 30 * 24 * 60 * 60 * 1000
 
-/** Enough for the servers of several projects. The oldest go first. */
+/** Enough for the servers of several projects. The oldest are removed first. */
 const MAX_COUNTS = 20_000
 
 function keyOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 16)
 }
 
-/** Counts that `#save()` wrote; whatever else is stored there is left out. */
+/** Reads the counts that `#save()` wrote, and ignores anything else. */
 function readCounts(kept: unknown): [key: string, tokens: number][] {
   if (typeof kept !== 'object' || kept === null) return []
   return Object.entries(kept).filter((entry): entry is [string, number] => Number.isSafeInteger(entry[1]))

@@ -2,7 +2,7 @@ import { nearestName, ToolcribError } from 'toolcrib'
 import type { Config } from 'toolcrib/mcp'
 import { plain, shellWord } from './text.ts'
 
-/** The error for a name that is not one of the servers in use, with the next step. */
+/** The error for an unknown server, with the next step. */
 export function unknownServer(
   name: string,
   { servers, layers = [] }: Pick<Config, 'layers'> & { readonly servers: readonly string[] },

@@ -3,8 +3,8 @@ import type { ProgressLine, Terminal } from './terminal.ts'
 import { cut } from './text.ts'
 
 /**
- * Says what a command waits for: on a terminal at once, on a line that goes away; elsewhere in one note, once the wait is
- * longer than somebody expects. From then on it also says what can be done about it.
+ * Shows what a command waits for: on a terminal immediately, on a line that is removed afterwards; elsewhere in one
+ * note, once the wait is longer than expected. From then on it also says how to stop or shorten the wait.
  */
 export class WaitLine {
   readonly #terminal: Terminal

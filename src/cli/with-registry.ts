@@ -65,7 +65,7 @@ export async function findWithFlags(
   return found
 }
 
-/** The error where there is no config, but gateways of other configs are running; undefined in other cases. */
+/** The error if there is no config, but gateways of other configs are running; otherwise undefined. */
 async function gatewayElsewhere(
   { cwd, env }: Pick<Terminal, 'cwd' | 'env'>,
   { config: path }: OpenFlags,
@@ -83,7 +83,7 @@ async function gatewayElsewhere(
   return new ToolcribError('config-invalid', `no config found here, but ${message}`)
 }
 
-/** Where the flags say that config and lockfiles are. */
+/** Where config and lockfiles are, according to the flags. */
 export function findOptionsOf({ cwd, env }: Pick<Terminal, 'cwd' | 'env'>, flags: OpenFlags): FindOptions {
   const { config: path, lockfile, locked, mode, defer } = flags
   return {
@@ -121,7 +121,7 @@ export function hasLockfile({ locks }: FoundConfig): boolean {
 }
 
 /**
- * For commands that use cached tools and report on the servers that respond: one server that hangs does not delay the
+ * For commands that use cached tools and report on the servers that respond: a hanging server does not delay the
  * others. `--refresh` asks every server, and waits for all of them.
  */
 export function remembering({ refresh = false }: RefreshFlags): Pick<UseOptions, 'remembered' | 'isEnough'> {
@@ -129,10 +129,10 @@ export function remembering({ refresh = false }: RefreshFlags): Pick<UseOptions,
 }
 
 /**
- * Connects the configured servers, calls `use` with them, and stops them in every case: an error, Ctrl-C, or a
- * signal. Servers of a running gateway are used there, and go on running. The cache is not used unless the options say so.
- * Servers are offered what the gateway offers them, since some show more tools then: every command counts the same ones.
- * What they ask is refused.
+ * Connects the configured servers, calls `use` with them, and stops them in every case: an error, Ctrl-C, or a signal.
+ * Servers of a running gateway are used there, and keep running. The cache is not used unless the options say so.
+ * Servers see the gateway's capabilities, since some show more tools then, so that every command counts the same ones.
+ * Their questions are refused.
  */
 export async function withRegistry<Result>(
   terminal: Terminal,
@@ -162,7 +162,7 @@ export async function withRegistry<Result>(
         env: terminal.env,
         connect: { client: { capabilities }, ...(running ? gatewayConnections(running, found) : {}) },
         ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
-        // The command has waited for the servers already, so a search need not.
+        // The command has already waited for the servers, so a search need not.
         registry: { serverWaitMs: 0, ...options.registry },
         onEvent: (event) => {
           events.push(event)
@@ -194,7 +194,7 @@ export function noteWarnings(terminal: Terminal, { warnings }: FoundConfig): voi
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
-/** Time for a server that takes too long to report that itself. */
+/** Time for a slow server to report its own timeout. */
 const GRACE_MS = 500
 
 /** How long the slowest of the servers may take to start; those whose config does not say get `defaultMs`. */

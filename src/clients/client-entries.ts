@@ -3,11 +3,11 @@ export type GatewayDoor =
   | { readonly kind: 'stdio'; readonly command: string; readonly args: readonly string[] }
   | { readonly kind: 'http'; readonly url: string; readonly token?: string | undefined }
 
-/** How one client writes its servers. */
+/** How one client stores its servers. */
 export interface ClientFormat {
-  /** The keys under which its servers are. */
+  /** The keys that contain its servers. */
   readonly servers: readonly string[]
-  /** The entry of the gateway; undefined when the client cannot reach it through this door. */
+  /** The entry of the gateway; undefined if the client cannot reach it this way. */
   entry(door: GatewayDoor): Readonly<Record<string, unknown>> | undefined
 }
 

@@ -16,7 +16,7 @@ export interface ClientFile {
   readonly title: string
   readonly path: string
   readonly read: ReadServers
-  /** true: the servers belong to the project, and perhaps to other people too. */
+  /** true: the servers belong to the project, and perhaps to other people. */
   readonly isOfProject?: boolean
 }
 
@@ -29,7 +29,7 @@ export interface ClientPlace {
   readonly cwd: string
 }
 
-/** Whose files; all of it is needed. */
+/** All of these are required. */
 export const PLACE_RULES: OptionRules<ClientPlace> = {
   home: required(anyText),
   platform: required(anyText),

@@ -161,7 +161,7 @@ describe('connecting a client', () => {
     expect(entryOf('librechat', HTTP)).toEqual({ type: 'streamable-http', url, headers })
     expect(entryOf('goose', STDIO)).toMatchObject({ type: 'stdio', cmd: '/bin/node', args: STDIO.args })
     await expect(planConnect('claude-desktop', { ...place(), door: HTTP, known: new Map() })).rejects.toThrow(
-      'takes no URL',
+      'does not accept a URL',
     )
     const misspelt = { ...place(), door: HTTP, knwon: new Map() } as unknown as ConnectClientOptions
     await expect(planConnect('cursor', misspelt)).rejects.toThrow(/knwon/)

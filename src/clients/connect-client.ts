@@ -14,44 +14,44 @@ import type { ImportedServer } from './read-servers.ts'
 import { readText, replaceText } from './servers-file.ts'
 import { loadFormat } from './text-format.ts'
 
-/** A change of a client's config that has not been made yet. */
+/** A planned change of a client's config. */
 export interface ClientChange {
   readonly client: string
   readonly title: string
   readonly path: string
-  /** undefined when the file does not exist. */
+  /** undefined if the file does not exist. */
   readonly before: string | undefined
-  /** undefined when the file is removed, because it did not exist before. */
+  /** undefined if the file will be removed, because it did not exist before. */
   readonly after: string | undefined
-  /** Servers that the gateway takes over, or that come back. */
+  /** Servers that the gateway replaces, or that are restored. */
   readonly moved: readonly string[]
-  /** Servers that stay, because the gateway does not have them or the client has them disabled. */
+  /** Servers that stay, because the gateway does not have them or the client has disabled them. */
   readonly kept: readonly string[]
-  /** Those of `kept` whose name the gateway has for another server. */
+  /** Those of `kept` whose name the gateway uses for another server. */
   readonly namesakes: readonly string[]
   /** What changes, line by line, with secrets masked. */
   readonly diff: readonly DiffLine[]
-  /** True when a disconnected file is as it was before, byte for byte. */
+  /** True if a disconnected file is restored byte for byte. */
   readonly isExact: boolean
 }
 
-/** What is remembered of a connected client, beside the bytes of its config before. */
+/** What is recorded about a connected client, besides its old config. */
 interface ConnectionRecord {
   readonly client: string
   readonly path: string
   readonly connectedAt: string
   /** Whether the config existed before. */
   readonly existed: boolean
-  /** The digest of the config as it was written; another one means that somebody has changed it since. */
+  /** The digest of the config as it was written; a different one means that somebody has changed it since. */
   readonly written: string
-  /** The servers that were taken out, as they were written. */
+  /** The servers that were removed, as they were written. */
   readonly removed: Readonly<Record<string, unknown>>
 }
 
 /** Options of `planConnect()`: how the client reaches the gateway, and which servers the gateway has. */
 export interface ConnectClientOptions extends ClientPlace {
   readonly door: GatewayDoor
-  /** The servers that the gateway has: only these leave the client's config. */
+  /** The servers that the gateway has: only these are removed from the client's config. */
   readonly known: ReadonlyMap<string, ImportedServer>
 }
 
@@ -62,7 +62,7 @@ const CONNECT_RULES: OptionRules<ConnectClientOptions> = {
 }
 
 /**
- * Plans to put the gateway in place of a client's servers; changes nothing. Throws `config-invalid` for an unknown client,
+ * Plans to replace a client's servers with the gateway; changes nothing. Throws `config-invalid` for an unknown client,
  * one that cannot use the door, and a config that cannot be read or changed.
  */
 export async function planConnect(client: string, options: ConnectClientOptions): Promise<ClientChange> {
@@ -71,7 +71,7 @@ export async function planConnect(client: string, options: ConnectClientOptions)
   const { text, raw, entries } = await readClient(client, file)
   const entry = format.entry(options.door)
   if (entry === undefined)
-    throw invalid(`${file.title} starts its servers and takes no URL; connect it without --http`)
+    throw invalid(`${file.title} starts its servers and does not accept a URL; connect it without --http`)
   const known = [...options.known.values()]
   const isKnown = (server: ImportedServer) => known.some((other) => sameServer(other, server))
   const moved = [...entries].filter(([, server]) => !server.disabled && isKnown(server)).map(([name]) => name)
@@ -86,8 +86,9 @@ export async function planConnect(client: string, options: ConnectClientOptions)
 }
 
 /**
- * Makes the change, after saving the config as it was. Does nothing when there is nothing to change. Throws `config-invalid`
- * when the config has changed since it was planned, or nothing can be saved. Returns where the old config is.
+ * Makes the change, after saving a copy of the config. Does nothing if there is nothing to change. Throws
+ * `config-invalid` if the config has changed since it was planned, or if nothing can be saved. Returns the path of the
+ * old config.
  */
 export async function applyConnect(
   change: ClientChange,
@@ -109,7 +110,7 @@ export async function applyConnect(
     path,
     connectedAt: earlier?.connectedAt ?? now.toISOString(),
     existed: earlier?.existed ?? bytes !== undefined,
-    // Without a digest, what somebody has changed since is kept when the client is disconnected.
+    // Without a digest, later changes by others are kept when the client is disconnected.
     written: isUntouched ? digestOf(after) : '',
     removed: { ...earlier?.removed, ...removed },
   }
@@ -120,8 +121,9 @@ export async function applyConnect(
 }
 
 /**
- * Plans to undo `connect`; changes nothing. A config that nobody has changed since becomes what it was, byte for byte; in
- * another one, the gateway's entry goes and the servers come back. Returns undefined when the client is not connected.
+ * Plans to undo `connect`; changes nothing. If nobody has changed the config since, it is restored byte for byte;
+ * otherwise the gateway's entry is removed and the servers are put back. Returns undefined if the client is not
+ * connected.
  */
 export async function planDisconnect(client: string, place: ClientPlace): Promise<ClientChange | undefined> {
   const { file, format } = findClient(client, place)
@@ -158,13 +160,15 @@ export async function planDisconnect(client: string, place: ClientPlace): Promis
   })
 }
 
-/** Makes the change, and forgets the connection. Throws `config-invalid` when the config has changed since it was planned. */
+/**
+ * Makes the change, and forgets the connection. Throws `config-invalid` if the config has changed since it was planned.
+ */
 export async function applyDisconnect(change: ClientChange, place: ClientPlace): Promise<void> {
   const { client, path, before, after, isExact } = change
   const files = recordFiles(client, path, place)
   if ((await readText(path)) !== before) throw invalid(`${path} changed in the meantime; try again`)
   if (after === undefined) await rm(path, { force: true })
-  // The bytes, because a text may not say everything that was in them.
+  // Bytes, because decoding to text may lose some.
   else await replaceText(path, isExact ? ((await readBytes(files.before)) ?? after) : after)
   await Promise.all([rm(files.record, { force: true }), rm(files.before, { force: true })])
 }
@@ -187,7 +191,7 @@ async function toChange(
   }
 }
 
-/** Nobody sees what changed in a longer line. */
+/** A change in a longer line is hard to see. */
 const MAX_LINE = 100
 
 function same(text: string): string {

@@ -15,9 +15,9 @@ export interface ConnectableClient {
   /** Its short name, such as `claude-code`. */
   readonly client: string
   readonly title: string
-  /** Its user's config; that of the project for a client that has no other. */
+  /** Its user's config, or the project's for a client that has no other. */
   readonly path: string
-  /** true: the config belongs to the project, and perhaps to other people too. */
+  /** true: the config belongs to the project, and perhaps to other people. */
   readonly isOfProject?: boolean
   /** Whether the client seems to be installed: its config, or the folder for it, exists. */
   readonly isThere: boolean
@@ -30,7 +30,7 @@ export interface ConnectableClient {
   readonly problem?: string
 }
 
-/** The clients that `connect` knows, in a fixed order, and what is in their configs. */
+/** The clients that `connect` supports, in a fixed order, and the content of their configs. */
 export async function connectableClients(place: ClientPlace): Promise<ConnectableClient[]> {
   return Promise.all(Object.keys(CLIENT_FORMATS).map((client) => describeClient(client, place)))
 }
@@ -73,14 +73,14 @@ function isInstalled({ client, path }: ClientFile): boolean {
   return !SHARED_FOLDERS.includes(client) && existsSync(dirname(path))
 }
 
-/** What a client's config says. */
+/** The content of a client's config. */
 export interface ClientContent {
   /** undefined when there is no file. */
   readonly text: string | undefined
   readonly isConnected: boolean
   /** The gateway's URL, or the config that it is started with. */
   readonly gateway?: string
-  /** Its servers as they are written, without the gateway. */
+  /** Its servers as written, without the gateway. */
   readonly raw: ReadonlyMap<string, unknown>
   /** The same in the keys of a toolcrib config. */
   readonly entries: ReadonlyMap<string, ImportedServer>

@@ -23,8 +23,8 @@ export interface ImportOptions extends ClientPlace {
   /** true: the target is replaced, and its content is lost. */
   readonly isReplaced?: boolean
   /**
-   * true: the servers of the project in `cwd` are left to it, unless `clients` names the program. Their commands may be
-   * somebody else's, and may not work in another folder.
+   * true: the servers of the project in `cwd` are left out, unless `clients` names the program. Somebody else may have
+   * written their commands, and they may not work in another folder.
    */
   readonly isOfUser?: boolean
 }
@@ -42,7 +42,7 @@ export interface ImportOutcome {
   readonly replaced: boolean
   /** The project's files that were left out because of `isOfUser`. */
   readonly leftOut: readonly string[]
-  /** Where it looked for servers, including files that do not exist. */
+  /** The files that were looked for, including those that do not exist. */
   readonly looked: readonly string[]
   /** How many variables and headers were copied with their values. */
   readonly copiedValues: number
@@ -50,7 +50,7 @@ export interface ImportOutcome {
   readonly secrets: readonly { readonly server: string; readonly places: readonly string[] }[]
   /** Variables that the added servers need, and that have no value. */
   readonly variables: readonly { readonly name: string; readonly servers: readonly string[] }[]
-  /** The git repository that the target is in; undefined when it is in none. */
+  /** The git repository that contains the target; undefined if there is none. */
   readonly repository?: string
 }
 
@@ -70,7 +70,7 @@ export async function importServers(options: ImportOptions): Promise<ImportOutco
   const known = wantedFiles(clients, place)
   const isLeftOut = (file: ClientFile) => isOfUser && clients.length === 0 && file.isOfProject === true
   const wanted = known.filter((file) => !isLeftOut(file))
-  // In the home folder, a program's file for the project is the user's own as well.
+  // In the home folder, a program's project file belongs to the user too.
   const isWanted = (file: ClientFile) =>
     wanted.some(({ path, read }) => path === file.path && read === file.read)
   const leftOut = known.filter((file) => isLeftOut(file) && !isWanted(file))
@@ -134,7 +134,7 @@ async function usersServers(
   try {
     return (await ServersFile.open(path)).servers()
   } catch {
-    // A broken config of the user's is reported by the commands that use it.
+    // A broken user config is reported by the commands that use it.
     return new Map()
   }
 }
@@ -191,7 +191,7 @@ async function isIgnored(repository: string, file: string): Promise<boolean> {
     await promisify(execFile)('git', ['-C', repository, 'check-ignore', '-q', file], { timeout: 5_000 })
     return true
   } catch {
-    // Not ignored, or git is not there to say so.
+    // Not ignored, or git is not installed.
     return false
   }
 }

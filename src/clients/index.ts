@@ -1,4 +1,4 @@
-/** `toolcrib/clients`: the MCP clients on this machine, their servers, and how they use the gateway. For Node. */
+/** `toolcrib/clients`: reads and changes the configs of the MCP clients on this machine. For Node. */
 
 export type { GatewayDoor } from './client-entries.ts'
 export { CLIENT_FORMATS, type ClientFormat } from './client-entries.ts'

@@ -26,7 +26,7 @@ export const JSON_WITH_COMMENTS: TextFormat = {
   },
 }
 
-/** The text as people read it, one property a line. Comments stay. */
+/** Formats the text with one property per line. Comments stay. */
 function laidOut(text: string): string {
   return applyEdits(text, format(text, undefined, { insertSpaces: true, tabSize: 2, eol: '\n' }))
 }
@@ -39,8 +39,8 @@ function setInJson(text: string, path: readonly string[], value: unknown): strin
 }
 
 /**
- * Adds a new property after the last one of an object that is written over several lines. The parser's own editor would
- * also format that last one. Returns undefined for every other place.
+ * Adds a new property after the last one of an object that spans several lines. The parser's own editor would also
+ * reformat that last one. Returns undefined in all other cases.
  */
 function appendToJson(
   text: string,
@@ -97,8 +97,8 @@ function indentOf(text: string): { readonly insertSpaces: boolean; readonly tabS
 }
 
 /**
- * Removes the property at a path of keys from JSON with comments. The parser's own editor would remove the comments around
- * it, and leave a comma behind that belongs to nothing. A comment at the end of its line goes with it.
+ * Removes the property at a path of keys from JSON with comments. The parser's own editor would remove the comments
+ * around it, and leave a stray comma. A comment at the end of its line is removed with it.
  */
 function removeFromJson(text: string, path: readonly string[]): string {
   const root = parseTree(text, [], { allowTrailingComma: true })
@@ -107,7 +107,7 @@ function removeFromJson(text: string, path: readonly string[]): string {
   const siblings = property.parent?.children ?? []
   const previous = siblings[siblings.indexOf(property) - 1]
   const own = commaAfter(text, property)
-  // Without a comma of its own, the last property ends the one before.
+  // The last property has no comma, so the one before loses its own.
   const other = own === undefined && previous ? commaAfter(text, previous) : undefined
   const isOnItsLine = other !== undefined && text.slice(other + 1, property.offset).trim() === ''
   if (isOnItsLine && !text.slice(other, property.offset).includes('\n'))
@@ -126,7 +126,7 @@ function commaAfter(text: string, { offset, length }: Node): number | undefined 
 /** `SyntaxKind.CommaToken`, which cannot be imported. */
 const COMMA = 5
 
-/** Extends a span over the lines that would be left empty, or over the blanks beside it. */
+/** Extends a span over the lines that would be left empty, or over the spaces beside it. */
 function wholeLines(
   text: string,
   start: number,

@@ -1,8 +1,8 @@
 import { findNodeAtLocation, type Node, parseTree } from 'jsonc-parser'
 
 /**
- * Sets a value in an object that is written on one line, and keeps it there, with the blanks that the line has elsewhere. The
- * parser's own editor would lay out the whole object. Returns undefined for an object over several lines, and for an empty one
+ * Sets a value in an object that is written on one line, and keeps it on one line, with the same spacing. The parser's
+ * own editor would reformat the whole object. Returns undefined for an object over several lines, and for an empty one
  * in a text of several lines.
  */
 export function setOnOneLine(text: string, path: readonly string[], value: unknown): string | undefined {
@@ -24,7 +24,7 @@ export function setOnOneLine(text: string, path: readonly string[], value: unkno
   return hasTrailingComma ? undefined : replaced(text, end, end, style.comma + property)
 }
 
-/** The innermost object on the path that exists, and the keys that lead on from there. */
+/** The innermost existing object on the path, and the remaining keys. */
 function deepestObject(root: Node, path: readonly string[]): { parent: Node; rest: readonly string[] } {
   for (let depth = path.length - 1; depth > 0; depth--) {
     const parent = findNodeAtLocation(root, path.slice(0, depth))
@@ -37,7 +37,7 @@ function isOneLine(text: string, { offset, length }: Node): boolean {
   return !text.slice(offset, offset + length).includes('\n')
 }
 
-/** What is written after a colon, between properties, and inside of braces. */
+/** The spacing after a colon, between properties, and inside braces. */
 interface Style {
   readonly colon: string
   readonly comma: string

@@ -16,7 +16,7 @@ export interface PlannedServer {
   readonly leftBehind?: readonly string[]
 }
 
-/** One config file of a program, and what becomes of each server in it. */
+/** One config file of a program, and the outcome for each of its servers. */
 export interface PlannedFile {
   readonly client: string
   readonly title: string
@@ -39,9 +39,9 @@ export interface ExistingFile {
 }
 
 /**
- * Decides what to import from the files that exist. A server that is already there under any name, or among the user's own,
- * is skipped, and so is the gateway; when another server has its name, the program's name is appended. Existing content is
- * not changed.
+ * Decides what to import from the existing files. A server that the config already has under any name, or that is among
+ * the user's own, is skipped, and so is the gateway; if another server has its name, the program's name is appended.
+ * Existing content is not changed.
  */
 export function planImport(
   files: readonly ExistingFile[],
@@ -98,8 +98,8 @@ export function isGateway(name: string, { args, url }: ImportedServer): boolean 
 }
 
 /**
- * Whether an entry of a toolcrib config and one of a client start the same program in the same way, or reach the same URL.
- * The first may pass on variables of which the second says nothing.
+ * Whether an entry of a toolcrib config and one of a client start the same program in the same way, or reach the same
+ * URL. The first may pass on additional variables.
  */
 export function sameServer(own: ImportedServer, other: ImportedServer): boolean {
   const identity = ({ command, args, env, cwd, url, headers }: ImportedServer) =>

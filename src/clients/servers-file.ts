@@ -11,15 +11,15 @@ import { type ImportedServer, serversUnder } from './read-servers.ts'
 import { loadFormat, type TextFormat } from './text-format.ts'
 
 /**
- * A toolcrib config whose servers are changed: in memory first, then with `save()`. Everything else in it, comments
- * included, stays as it is.
+ * A toolcrib config whose servers can be changed: in memory first, then with `save()`. Everything else in it, including
+ * comments, does not change.
  */
 export class ServersFile {
   /** The file; it need not exist yet. */
   readonly path: string
   /** The text as it was read; undefined when the file does not exist. */
   readonly before: string | undefined
-  /** true: the content that was there is dropped. */
+  /** true: the old content is dropped. */
   readonly isReplaced: boolean
   readonly #format: TextFormat
   #text: string
@@ -38,7 +38,7 @@ export class ServersFile {
    */
   static async open(path: string, { isReplaced = false } = {}): Promise<ServersFile> {
     if (!/\.(?:toml|json)$/.test(path))
-      throw invalid(`${path} is neither .toml nor .json; choose such a file`)
+      throw invalid(`${path} is neither .toml nor .json; choose a file with one of these extensions`)
     const file = new ServersFile(path, await loadFormat(path), await readText(path), isReplaced)
     file.servers()
     return file
@@ -169,13 +169,13 @@ export async function readText(path: string): Promise<string | undefined> {
 }
 
 /**
- * Replaces a file whole, and keeps its mode; a link is kept, and what it points to is replaced. A new file is readable by
- * its owner only. Throws `config-invalid` when it cannot be written.
+ * Replaces a file atomically, and keeps its mode; a link is kept, and its target is replaced. A new file is readable
+ * only by its owner. Throws `config-invalid` if it cannot be written.
  */
 export async function replaceText(path: string, content: string | Uint8Array): Promise<void> {
   try {
     const target = await realpath(path).catch(() => path)
-    // Configs hold values of variables, which may be secrets.
+    // Configs contain values of variables, which may be secrets.
     const mode = await stat(target).then(
       (found) => found.mode & 0o777,
       () => 0o600,

@@ -8,22 +8,22 @@ export interface TextFormat {
   /** Throws `config-invalid`, with the line, for invalid syntax. */
   parse(text: string): unknown
   /**
-   * Returns the text with a value set at a path of keys; undefined removes it. Comments and the rest stay as they are.
-   * Throws `config-invalid` when that is not possible.
+   * Returns the text with a value set at a path of keys; undefined removes it. Comments and everything else do not
+   * change. Throws `config-invalid` if that is not possible.
    */
   set(text: string, path: readonly string[], value: unknown): string
   /** Breaks long lines, for people who read a diff. Absent for formats that are not written on one line. */
   layOut?(text: string): string
 }
 
-/** The format of a file, by its extension; JSON with comments for any other. Its parser is loaded with its first file. */
+/** The format of a file, by its extension; JSON with comments for any other. Its parser is loaded on first use. */
 export async function loadFormat(path: string): Promise<TextFormat> {
   if (path.endsWith('.toml')) return (await import('./toml-text.ts')).TOML
   if (/\.ya?ml$/.test(path)) return (await import('./yaml-text.ts')).YAML
   return (await import('./json-text.ts')).JSON_WITH_COMMENTS
 }
 
-/** Returns the changed text if it says what it should: the same as before, but for the one value. */
+/** Returns the changed text if its data is as expected: the same as before, except for the one value. */
 export function checked(
   format: TextFormat,
   change: {
@@ -55,7 +55,7 @@ function withValue(data: unknown, [key, ...rest]: readonly string[], value: unkn
   return others
 }
 
-/** Without prototypes and the order of keys; a table without entries counts as none. */
+/** Ignores prototypes and the order of keys; an empty table counts as absent. */
 function plainData(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainData)
   if (!isRecord(value) || value instanceof Date) return value

@@ -19,9 +19,9 @@ function parseToml(text: string): unknown {
 }
 
 /**
- * Sets the value at a path of keys in a TOML text, and leaves every other line, with its comments, as it is; undefined
- * removes the value. A table takes the place of the table that was there, or is appended. The result is right only where
- * values are written in tables of their own (`[server.name]`): the caller checks what it parses to.
+ * Sets the value at a path of keys in a TOML text, and leaves every other line, with its comments, unchanged; undefined
+ * removes the value. A table replaces the existing table, or is appended. The result is correct only if values are
+ * written in their own tables (`[server.name]`): the caller checks what it parses to.
  */
 function setInToml(text: string, path: readonly string[], value: unknown): string {
   const tables = findTables(text)
@@ -86,7 +86,7 @@ function setKey(text: string, table: Table, key: string, value: unknown): string
   return lines.join('\n')
 }
 
-/** Finds the headers, past strings of several lines and lists that look like some. */
+/** Finds the headers, skipping multi-line strings and lists that look like headers. */
 function findTables(text: string): Table[] {
   const starts: { keys: string[]; start: number }[] = []
   const entries: { key: string; start: number }[] = []

@@ -9,7 +9,7 @@ export const YAML: TextFormat = {
     if (value === undefined) document.deleteIn(path)
     else {
       const parent = document.getIn(path.slice(0, -1))
-      // What was emptied is written as {}, and would stay on one line.
+      // An emptied collection is written as {}, and would stay on one line.
       if (isMap(parent) && parent.items.length === 0) parent.flow = false
       document.setIn(path, document.createNode(value))
     }

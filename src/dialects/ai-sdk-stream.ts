@@ -3,7 +3,7 @@ import type { AiSdkCall, AiSdkMessage, AiSdkPart, AiSdkResponse, AiSdkUsage } fr
 import type { StreamReader } from './dialect.ts'
 import { readText } from './read-value.ts'
 
-/** What of a part of `fullStream` is read; parts of other kinds are passed over. */
+/** The fields of a part of `fullStream` that are read; other parts are ignored. */
 export interface AiSdkStreamPart {
   readonly type: string
   readonly id?: string | undefined
@@ -18,7 +18,7 @@ export interface AiSdkStreamPart {
   readonly providerMetadata?: unknown
 }
 
-/** Puts one step together from the parts of `fullStream`. */
+/** Assembles one step from the parts of `fullStream`. */
 export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkResponse<AiSdkMessage>> {
   readonly #parts = new Map<string, AiSdkPart>()
   readonly #calls: AiSdkCall[] = []
@@ -74,7 +74,7 @@ export class AiSdkStreamReader implements StreamReader<AiSdkStreamPart, AiSdkRes
   }
 }
 
-/** What a provider adds to a part must go back with it, such as the signature of a thought. */
+/** What a provider adds to a part must be sent back with it, such as the signature of a thought. */
 function options({ providerMetadata }: AiSdkStreamPart) {
   return providerMetadata === undefined ? {} : { providerOptions: providerMetadata as Record<string, never> }
 }

@@ -1,12 +1,15 @@
 import type { ToolAnnotations, ToolResult, ToolSource } from '../tool.ts'
 
-/** A message of the AI SDK: the part of its `ModelMessage` that a dialect writes, or any the SDK itself made. */
+/**
+ * A message of the AI SDK: the part of its `ModelMessage` that a dialect writes, or any message that the SDK itself
+ * created.
+ */
 export type AiSdkMessage =
   | { role: 'user'; content: string }
   | { role: 'assistant'; content: string | AiSdkPart[] }
   | { role: 'tool'; content: AiSdkToolResult[] }
 
-/** A piece of the model's answer: words, reasoning or a call. */
+/** A part of the model's answer: text, reasoning or a call. */
 export type AiSdkPart =
   | { type: 'text'; text: string; providerOptions?: ProviderOptions }
   | { type: 'reasoning'; text: string; providerOptions?: ProviderOptions }
@@ -18,7 +21,7 @@ export type AiSdkPart =
       providerOptions?: ProviderOptions
     }
 
-/** The answer to one call. */
+/** The result of one call. */
 export interface AiSdkToolResult {
   type: 'tool-result'
   toolCallId: string
@@ -26,7 +29,7 @@ export interface AiSdkToolResult {
   output: AiSdkOutput
 }
 
-/** What a tool answered, as the AI SDK has it. */
+/** The output of a tool, in the format of the AI SDK. */
 export type AiSdkOutput =
   | { type: 'text'; value: string }
   | { type: 'error-text'; value: string }
@@ -38,7 +41,7 @@ export type AiSdkOutput =
       )[]
     }
 
-/** Values by provider; their inner type is the SDK's own affair. */
+/** Values by provider; the SDK defines their inner type. */
 type ProviderOptions = Record<string, never>
 
 /** A tool for `generateText`, without an executor: the session runs the calls. */
@@ -47,18 +50,18 @@ export interface AiSdkTool<Schema> {
   inputSchema: Schema
 }
 
-/** A call as an approval sees it: the tool that would run, also when it is called through `call_tool`. */
+/** A call as an approval sees it: the tool that would run, even if it is called through `call_tool`. */
 export interface TargetCall {
   readonly name: string
   readonly args: unknown
   readonly source: ToolSource
-  /** What the tool says of itself. An MCP server without `trust` may say anything. */
+  /** The tool's own annotations. An MCP server without `trust` may claim anything. */
   readonly annotations?: ToolAnnotations
 }
 
-/** How the tools of a session are handed to a loop that the SDK drives. */
+/** Options of `toExecutableTools()`. */
 export interface ExecutableToolsOptions {
-  /** Whether a call must wait for a person. Decided for each call; meta-tools never wait. Absent: no call waits. */
+  /** Whether a call must wait for a person. Decided for each call; meta-tools never wait. Default: no call waits. */
   readonly needsApproval?: (call: TargetCall) => boolean
 }
 
@@ -66,7 +69,7 @@ export interface ExecutableToolsOptions {
 export interface ExecutableAiSdkTool<Schema> extends AiSdkTool<Schema> {
   /** For `toolSearch()` of AI SDK 7: true for tools that a session opened with `strategy: 'native'` defers. */
   deferLoading?: true
-  /** There when the host gave `needsApproval`. */
+  /** Present if the host passed `needsApproval`. */
   needsApproval?(input: unknown): boolean
   execute(
     input: unknown,
@@ -75,14 +78,14 @@ export interface ExecutableAiSdkTool<Schema> extends AiSdkTool<Schema> {
   toModelOutput(options: { output: ToolResult }): AiSdkOutput
 }
 
-/** The part of a request that `generateText` and `streamText` take from a dialect. */
+/** The part of a `generateText` or `streamText` request that a dialect builds. */
 export interface AiSdkRequest<Schema, Message> {
   tools: Record<string, AiSdkTool<Schema>>
   messages: Message[]
   system?: string
 }
 
-/** What of a `generateText` result a dialect reads. */
+/** The fields of a `generateText` result that a dialect reads. */
 export interface AiSdkResponse<Message = AiSdkMessage> {
   readonly text: string
   readonly finishReason: string | undefined
@@ -91,7 +94,7 @@ export interface AiSdkResponse<Message = AiSdkMessage> {
   readonly usage: AiSdkUsage
 }
 
-/** A call of the model's; `invalid` when the SDK could not read it. */
+/** A call of the model; `invalid` if the SDK could not parse it. */
 export interface AiSdkCall {
   readonly toolCallId: string
   readonly toolName: string

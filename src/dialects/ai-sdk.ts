@@ -46,8 +46,8 @@ export type {
 export interface AiSdkDialect<Schema, Message>
   extends Dialect<Message, AiSdkRequest<Schema, Message>, AiSdkResponse<Message>, AiSdkStreamPart> {
   /**
-   * The tools of a session with executors, for loops that the SDK drives. The surface is taken once: open the session
-   * with this dialect, so that it is constant. Throws `config-invalid` for an unknown option.
+   * The tools of a session with executors, for loops that the SDK runs. The surface is read once: open the session with
+   * this dialect, so that it is constant. Throws `config-invalid` for an unknown option.
    */
   toExecutableTools(
     session: SessionOfTools,
@@ -55,23 +55,23 @@ export interface AiSdkDialect<Schema, Message>
   ): Record<string, ExecutableAiSdkTool<Schema>>
   /**
    * The search of a session, for `toolSearch({ search })` of AI SDK 7. Open the session with `strategy: 'native'`: the
-   * SDK then holds back the tools that the session defers, and takes the place of the session's own search tool.
+   * SDK then withholds the tools that the session defers, and replaces the session's own search tool.
    */
   toolSearch(session: Pick<Session, 'surface' | 'search'>): (options: { query: string }) => Promise<string[]>
 }
 
 type SessionOfTools = Pick<Session, 'surface' | 'execute' | 'currentTurn'>
 
-/** What the dialect needs of the host's version of the AI SDK. */
+/** Options of `aiSdk()`. */
 export interface AiSdkOptions<Schema> {
   /** `jsonSchema` of the `ai` package the host uses. */
   readonly jsonSchema: (schema: ObjectSchema) => Schema
 }
 
 /**
- * Vercel's AI SDK, versions 6 and 7, over any of its providers. What a provider can defer is not known here, so the
- * surface stays constant and found tools are called through `call_tool`. Throws `config-invalid` for an unknown
- * option, and without `jsonSchema`.
+ * Vercel's AI SDK, versions 6 and 7, with any of its providers. It is unknown what a provider can defer, so the surface
+ * stays constant and the model calls found tools through `call_tool`. Throws `config-invalid` for an unknown option,
+ * and without `jsonSchema`.
  */
 export function aiSdk<Schema, Message = AiSdkMessage>(
   options: AiSdkOptions<Schema>,
@@ -133,7 +133,7 @@ export function aiSdk<Schema, Message = AiSdkMessage>(
   }
 }
 
-/** More than the SDK keeps: it leaves out what is not deferred. */
+/** More than the SDK keeps: it leaves out tools that are not deferred. */
 const MAX_FOUND = 25
 
 function userMessage(text: string): AiSdkMessage {
@@ -151,7 +151,7 @@ function toReply(response: AiSdkResponse<unknown>, tools: WireTools): Reply {
   }
 }
 
-/** Each call with its own id, and the user's word after the model's: the SDK's providers need both. */
+/** Gives each call a unique id, and ends with a user message: the SDK's providers need both. */
 function mendMessages<Message>(messages: readonly Message[]): (Message | AiSdkMessage)[] {
   const ids = new CallIds()
   const mended = messages.map((message) => {
@@ -166,7 +166,7 @@ function mendMessages<Message>(messages: readonly Message[]): (Message | AiSdkMe
 
 function withOwnId(part: unknown, ids: CallIds): unknown {
   if (!isRecord(part) || typeof part.toolCallId !== 'string') return part
-  // The SDK answers some calls itself, in the message that holds them.
+  // The SDK answers some calls itself, in the same message.
   if (part.type !== 'tool-call' && part.type !== 'tool-result') return part
   const toolCallId = part.type === 'tool-call' ? ids.ofCall(part.toolCallId) : ids.ofResult(part.toolCallId)
   return toolCallId === part.toolCallId ? part : { ...part, toolCallId }
@@ -191,7 +191,7 @@ function approval(
       const { calls } = readCalls([{ id: '', wireName, args: input }], tools)
       const turn = session.currentTurn()
       const target = calls[0] && turn.resolve(calls[0])
-      // What cannot be read or found fails without running anything.
+      // Calls that cannot be parsed or found fail without running anything.
       if (!target || turn.metaTools.includes(target.entry)) return false
       const { name, source, tool } = target.entry
       const { annotations } = tool
@@ -228,7 +228,7 @@ function wireCallsOf({ toolCalls, finishReason, response }: AiSdkResponse<unknow
   })
 }
 
-/** The SDK's own messages; each call with an id of its own, and with arguments that a provider takes back. */
+/** The SDK's own messages; each call with a unique id, and with arguments that a provider accepts. */
 function replayed<Message>(response: AiSdkResponse<Message>): readonly Message[] {
   const ids = wireCallsOf(response).map(({ id }) => id)
   const isSound = response.toolCalls.every(
@@ -253,7 +253,7 @@ function toolMessage(
   tools: WireTools,
 ): AiSdkMessage[] {
   const wireCalls = wireCallsOf(response)
-  // A call that the SDK could not read it answers itself, in its own messages, unless they come from a stream.
+  // The SDK answers calls that it could not parse in its own messages, unless they come from a stream.
   const answered = answeredIds(response.response.messages)
   const open = wireCalls.filter(({ id }) => !answered.has(id))
   if (open.length === 0) return []

@@ -1,7 +1,7 @@
 import { isRecord } from '../json.ts'
 import { readText } from './read-value.ts'
 
-/** The words in a message's content. Mistral's models that reason send a list of thoughts and texts. */
+/** The text of a message's content. Mistral's reasoning models send a list of thoughts and texts. */
 export function textOfContent(content: unknown): string {
   if (!Array.isArray(content)) return readText(content)
   return content.map((part: unknown) => (isText(part) ? part.text : '')).join('')
@@ -12,7 +12,7 @@ export function hasContent(content: unknown): boolean {
   return Array.isArray(content) ? content.length > 0 : readText(content) !== ''
 }
 
-/** Leaves out fields that servers send and reject when they are sent back: `channel` and `executed_tools` of Groq. */
+/** Removes fields that servers send but reject when they are sent back: `channel` and `executed_tools` of Groq. */
 export function withoutOutputFields<Message extends object>(message: Message): Message {
   if (!('channel' in message) && !('executed_tools' in message)) return message
   const { channel: _, executed_tools: __, ...rest } = message as Message & Record<string, unknown>

@@ -14,7 +14,7 @@ export class PartialGeminiCall {
     this.#args = isRecord(args) ? { ...args } : {}
   }
 
-  /** Adds the pieces of a part that opens or continues this call. */
+  /** Adds the parts that open or continue this call. */
   add({ functionCall, ...part }: Part): void {
     if (part.thoughtSignature !== undefined)
       this.#part = { ...this.#part, thoughtSignature: part.thoughtSignature }
@@ -23,12 +23,15 @@ export class PartialGeminiCall {
       if (!isRecord(piece) || !setValue(this.#args, piece)) this.#isReadable = false
   }
 
-  /** Notes that something else follows before the call is complete. */
+  /** Records that something else follows before the call is complete. */
   breakOff(): void {
     this.#isReadable = false
   }
 
-  /** The call as if it had arrived whole. Arguments that lack a piece are not an object, so the call is not run. */
+  /**
+   * The call as if it had arrived whole. If a piece is missing, the arguments are not an object, so the call is not
+   * run.
+   */
   toPart(): Part {
     const args = this.#isReadable ? this.#args : (UNREADABLE as unknown as Record<string, unknown>)
     return { ...this.#part, functionCall: { ...this.#call, args } }
@@ -37,7 +40,7 @@ export class PartialGeminiCall {
 
 const UNREADABLE = 'a piece of the arguments is missing or cannot be read'
 
-/** Puts a value at its path, or appends it to the text that is there. Returns false for what cannot be read. */
+/** Sets a value at its path, or appends it to the text there. Returns false if it cannot be read. */
 function setValue(args: Record<string, unknown>, piece: PartialArg): boolean {
   const keys = keysOf(piece.jsonPath)
   const value = argumentOf(piece)

@@ -4,8 +4,8 @@ import { CallIds, GO_ON, withUserTurns } from './mend-history.ts'
 type Message = OpenAI.ChatCompletionMessageParam
 
 /**
- * Repairs a history for Chat Completions and its strictest servers: call ids are unique, the model speaks between
- * results and the user, and the last message is not the model's.
+ * Repairs a history for Chat Completions and its strictest servers: call ids are unique, an assistant message separates
+ * results from a user message, and the last message is not the model's.
  */
 export function mendChat(messages: readonly Message[]): Message[] {
   const isModels = ({ role }: Message) => role === 'assistant'
@@ -30,8 +30,8 @@ function withOwnIds(messages: readonly Message[]): Message[] {
 }
 
 /**
- * Mistral's models reject a user message right after results, which images, notes and an interrupted run lead to. Other
- * models take the words between as they are.
+ * Mistral's models reject a user message right after results, which images, notes and an interrupted run cause. Other
+ * models accept the inserted message.
  */
 function withModelTurns(messages: readonly Message[]): Message[] {
   return messages.flatMap((message, index) =>

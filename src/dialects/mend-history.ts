@@ -24,7 +24,10 @@ export class CallIds {
   }
 }
 
-/** The user message to insert where the model spoke last, or twice in a row: many models reject prefilled answers. */
+/**
+ * The user message to insert after two messages of the model in a row, or after its last: many models reject prefilled
+ * answers.
+ */
 export const GO_ON = 'Continue from where you stopped.'
 
 /** Inserts `between` after each message of the model that no user message follows. */

@@ -48,7 +48,9 @@ function mediaOf(block: ContentBlock): Media[] {
   return [toMedia(mimeType, blob)]
 }
 
-/** Providers reject line breaks and missing padding in base64, and the beginning of a data URL, which some servers send. */
+/**
+ * Providers reject line breaks and missing padding in base64, and the prefix of a data URL, which some servers send.
+ */
 function toMedia(mimeType: unknown, data: unknown): Media {
   const plain = readText(data)
     .replace(/^data:[^,]{0,100},/, '')
@@ -61,7 +63,7 @@ function toMedia(mimeType: unknown, data: unknown): Media {
   }
 }
 
-/** How the images that providers show begin, in base64. */
+/** The first base64 characters of image formats that providers show. */
 const BEGINNINGS: readonly (readonly [string, string])[] = [
   ['iVBORw0KGgo', 'image/png'],
   ['/9j/', 'image/jpeg'],
@@ -69,7 +71,7 @@ const BEGINNINGS: readonly (readonly [string, string])[] = [
   ['UklGR', 'image/webp'],
 ]
 
-/** Corrects the type of an image that a server has labelled as another, which providers reject. */
+/** Corrects a wrong image type, which providers reject. */
 function withTrueType(media: Media): Media {
   if (!isImage(media.mimeType)) return media
   const known = BEGINNINGS.find(([beginning]) => media.data.startsWith(beginning))

@@ -22,7 +22,7 @@ export interface ToolLimits {
   /** The provider's name in errors. */
   readonly api: string
   readonly maxTools: number
-  /** Whether deferred tools count too: a session with more of them grows by dispatch instead. */
+  /** Whether deferred tools count too: a session with more of them uses dispatch instead. */
   readonly countsDeferred?: boolean
   /** Longer descriptions are cut, and `lossesOf` reports it. No limit if absent. */
   readonly maxDescriptionChars?: number | undefined

@@ -17,18 +17,18 @@ interface KnownToken {
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
-/** Everybody, where no token is asked for. */
+/** The principal when the gateway has no tokens. */
 const ANYONE: Principal = { id: 'anyone', name: 'anyone', profile: undefined, profiles: undefined }
 
 /**
- * Decides who may send requests: by the Host header, by the Origin header, then by the token. Only hashes of tokens are
- * kept, and they are compared in constant time.
+ * Decides who may send requests: by the Host header, the Origin header, then the token. Only hashes of tokens are kept,
+ * and they are compared in constant time.
  */
 export class Access {
   #hosts: ReadonlySet<string>
   readonly #origins: ReadonlySet<string>
   #known: readonly KnownToken[]
-  /** Set where tokens are those of an OAuth issuer. */
+  /** Set when tokens come from an OAuth issuer. */
   #oauth: OAuthResource | undefined
   #revision = 0
 
@@ -45,12 +45,12 @@ export class Access {
     this.#oauth = oauth && new OAuthResource(oauth, now)
   }
 
-  /** Counts the changes of who is accepted. */
+  /** Increases whenever the accepted tokens change. */
   get revision(): number {
     return this.#revision
   }
 
-  /** Accepts these tokens from now on, and no others. Returns the principals that are no longer accepted. */
+  /** Accepts only these tokens from now on. Returns the principals that are no longer accepted. */
   replaceTokens(tokens: readonly GatewayToken[]): readonly Principal[] {
     const before = this.#known.map(({ principal }) => principal)
     this.#known = tokens.map(knownToken)
@@ -58,45 +58,51 @@ export class Access {
     return before.filter((principal) => !this.stillAccepts(principal))
   }
 
-  /** Serves requests for these host names from now on, and for no others. */
+  /** Serves only requests for these host names from now on. */
   replaceHosts(hosts: readonly string[]): void {
     this.#hosts = lowerCase(hosts)
   }
 
-  /** Checks tokens by these settings from now on, where they are those of an OAuth issuer. */
+  /** Checks tokens with these settings from now on, if they come from an OAuth issuer. */
   replaceOAuth(oauth: GatewayOAuth): void {
     this.#oauth = this.#oauth?.withSettings(oauth)
     this.#revision++
   }
 
-  /** Whether a token that was accepted still is, for the same profile. Tokens of an OAuth issuer are, until they expire. */
+  /** Whether an accepted token is still accepted for the same profile. OAuth tokens are, until they expire. */
   stillAccepts({ id, profile, issuer }: Principal): boolean {
     if (this.#oauth) return this.#oauth.issuer === issuer
     if (this.#known.length === 0) return true
     return this.#known.some(({ principal }) => principal.id === id && principal.profile === profile)
   }
 
-  /** Who sent the request, or the response that refuses it: 403 for a foreign host or origin, 401 without a token. */
+  /**
+   * Returns who sent the request, or the response that refuses it: 403 for an unknown host or origin, 401 without a
+   * token.
+   */
   async check(request: Request): Promise<Principal | Response> {
     const headers = headersOf(request)
     const checked = this.checkAddress(request) ?? (await this.identify(headers.authorization))
     return checked instanceof Refusal ? checked.toResponse() : checked
   }
 
-  /** The response that refuses a foreign host or origin, for routes that need no token; undefined when it may pass. */
+  /**
+   * Returns the response that refuses an unknown host or origin, for routes that need no token; undefined if the
+   * request may pass.
+   */
   checkAddress(request: Request): Response | undefined {
     const reason = this.refuseAddress(headersOf(request))
     return reason === undefined ? undefined : new Refusal(403, reason).toResponse()
   }
 
-  /** The metadata of an OAuth resource server for a path below `/.well-known/`; undefined when there is none. */
+  /** The metadata of an OAuth resource server for a path below `/.well-known/`; undefined if there is none. */
   metadata(path: string): object | undefined {
     return this.#oauth?.metadata(path)
   }
 
   /**
-   * Why a request is refused: a name that a stranger's DNS points at this machine arrives as a foreign host, a request
-   * of a stranger's web page has a foreign origin. Undefined when it may pass.
+   * Returns why a request is refused, or undefined if it may pass. With DNS rebinding a request has an unknown host; a
+   * request from another web page has an unknown origin.
    */
   refuseAddress({ host = '', origin }: Omit<AccessHeaders, 'authorization'>): string | undefined {
     const asked = host.toLowerCase()
@@ -108,7 +114,9 @@ export class Access {
     return isOwnPage ? undefined : 'this origin may not send requests here'
   }
 
-  /** Who an `Authorization` header belongs to, or why it is refused. `profile` is the one the request is for. */
+  /**
+   * Returns whom an `Authorization` header belongs to, or why it is refused. `profile` is the one the request is for.
+   */
   identify(
     authorization: string | undefined,
     profile?: string,
@@ -117,7 +125,7 @@ export class Access {
     if (this.#oauth) return this.#oauth.identify(token, profile)
     if (this.#known.length === 0) return ANYONE
     const digest = digestOf(token ?? '')
-    // Every token is compared, in constant time: how long it takes says nothing about which comes close.
+    // All tokens are compared, in constant time, so that timing does not reveal how close a guess is.
     let found: Principal | undefined
     for (const known of this.#known) if (timingSafeEqual(known.digest, digest)) found = known.principal
     return found ?? new Refusal(401, 'a token is needed', { 'www-authenticate': 'Bearer' })

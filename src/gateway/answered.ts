@@ -2,7 +2,7 @@ import type { ToolResult } from 'toolcrib'
 import type { ServerError } from 'toolcrib/mcp'
 import { isJson, type Json, RpcError } from './json-rpc.ts'
 
-/** A server's response, and the summary of it that hooks, events and reducers of the registry see. */
+/** A server's response, and the summary of it that the registry's hooks, events and reducers see. */
 export class Answered {
   readonly summary: ToolResult
   readonly #kept: { readonly raw: Json } | { readonly error: ServerError | RpcError }
@@ -15,7 +15,7 @@ export class Answered {
     this.summary = summary
   }
 
-  /** The response unchanged, unless hooks, reducers or masked secrets of the host changed its summary. */
+  /** The unchanged response, unless the host's hooks, reducers or masking changed its summary. */
   answer(result: ToolResult): Json {
     if (textOf(result) !== textOf(this.summary) || result.structured !== this.summary.structured)
       return toCallResult(result)
@@ -38,7 +38,7 @@ export function summaryOf(raw: Json): ToolResult {
       }
 }
 
-/** A result of the registry as `tools/call` returns it. */
+/** Converts a registry result to the result of `tools/call`. */
 export function toCallResult(result: ToolResult): Json {
   const meta = result.meta === undefined ? {} : { _meta: result.meta }
   const structured = isJson(result.structured) ? { structuredContent: result.structured } : {}

@@ -2,7 +2,7 @@ import type { Store } from 'toolcrib/stores'
 
 const KEY = 'gateway:asking-servers'
 
-/** Servers of the older era that were seen to ask their clients for something. Remembered in the store. */
+/** Older servers that have asked their clients a question. Remembered in the store. */
 export class AskingServers {
   readonly #names: Set<string>
   readonly #store: Store | undefined
@@ -22,7 +22,7 @@ export class AskingServers {
   add(server: string): void {
     if (this.#names.has(server)) return
     this.#names.add(server)
-    // Forgotten with a store that fails: the server is noticed again when it asks again.
+    // If the store fails, the server is noticed again with its next question.
     this.#store?.update(KEY, (current) => [...new Set([...namesOf(current), server])]).catch(() => {})
   }
 
@@ -30,7 +30,7 @@ export class AskingServers {
     try {
       for (const name of namesOf(await this.#store?.get(KEY))) this.#names.add(name)
     } catch {
-      // As above.
+      // The servers are noticed again when they ask.
     }
   }
 }

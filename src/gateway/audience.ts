@@ -5,7 +5,7 @@ import type { ProfileView } from './profile-view.ts'
 /** A client that is notified when a list changes. */
 export interface Attendee {
   readonly view: ProfileView
-  /** The tools it is shown: the fingerprint is equal for equal lists. */
+  /** The tools that the client sees; equal lists have equal fingerprints. */
   surface(): Pick<Surface, 'fingerprint' | 'deferredCount'>
   /** Sends one of the notifications about a changed list. */
   changed(method: string): void
@@ -23,19 +23,19 @@ const CHANGES = [
   'tool-released',
   'mode-changed',
 ]
-/** Changes come in bursts, a server's whole list at once. */
+/** Changes come in bursts, such as a server's whole list. */
 const SETTLE_MS = 100
-/** Usually long enough for a server's list to be read again. A slower server is waited for several times as long. */
+/** Usually long enough to read a server's list again. For a slower server, several times as long. */
 const ANNOUNCED_MS = 700
 const MAX_WAITS = 5
 
 interface Seen {
-  /** What was on the list that the client fetched; undefined when it never did. */
+  /** The fingerprint of the last list that the client fetched; undefined if it never fetched one. */
   fingerprint: string | undefined
   notifiedAt: number
 }
 
-/** Notifies clients of changed lists, once per burst, and only those whose list did change. */
+/** Notifies clients of changed lists: once per burst, and only clients whose list changed. */
 export class Audience {
   readonly #schedule: Schedule
   readonly #unsubscribe: () => void
@@ -53,22 +53,22 @@ export class Audience {
     })
   }
 
-  /** Notifies this client from now on; returns how to stop. */
+  /** Notifies this client from now on; returns a function that stops it. */
   add(attendee: Attendee): () => void {
     this.#attendees.set(attendee, { fingerprint: undefined, notifiedAt: 0 })
     return () => void this.#attendees.delete(attendee)
   }
 
-  /** Records what a client has listed, to notify it when that changes. */
+  /** Records what a client has listed, so that it is notified when that changes. */
   listed(attendee: Attendee): void {
     const seen = this.#attendees.get(attendee)
     if (seen) seen.fingerprint = attendee.surface().fingerprint
   }
 
-  /** Notifies one client if it sees other tools than when it last listed them. */
+  /** Notifies one client if it now sees other tools than when it last listed them. */
   recheck(attendee: Attendee): void {
     const seen = this.#attendees.get(attendee)
-    // A client that never listed tools has nothing that could be out of date.
+    // A client that never listed tools has no outdated list.
     if (!seen || seen.fingerprint === undefined) return
     const fingerprint = attendee.surface().fingerprint
     if (fingerprint === seen.fingerprint) return
@@ -78,8 +78,8 @@ export class Audience {
   }
 
   /**
-   * Passes on that a server announced another list. Tools that it shows over one session's connection are not listed:
-   * clients are notified if the list that they share turns out to be another one.
+   * Handles a server's announcement of a changed list. Tools that the server shows only over a private connection are
+   * not listed; clients are notified if the shared list changed.
    */
   notified({ server, sessionKey, method }: ServerNotification): void {
     if (method === TOOLS_CHANGED && sessionKey === undefined) this.#announced(server)
@@ -97,8 +97,8 @@ export class Audience {
   }
 
   /**
-   * A change is noticed once the server's list has been read again. Clients that see the whole list are notified
-   * anyway, because the server announced a change.
+   * A change is noticed once the server's list has been read again. Clients that see the whole list are notified in any
+   * case, because the server announced a change.
    */
   #announced(server: string): void {
     this.#synced.delete(server)

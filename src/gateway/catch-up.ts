@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { Schedule } from 'toolcrib/mcp'
 
-/** All replicas miss messages at the same moment when Redis loses its data: they catch up within so long. */
+/**
+ * When Redis loses its data, all replicas miss messages at once: they catch up at different moments within this time.
+ */
 const SPREAD_MS = 2_000
 /** How long a replica waits before it catches up again. */
 const REST_MS = 10_000
 
 /**
- * Does what a replica has to do after it missed messages: not at the same moment as the others, and not again until it
- * has rested, however often messages are missed meanwhile. So catching up cannot cause that more is missed.
+ * Runs what a replica must do after it missed messages. Replicas do so at different moments, and pause between two
+ * runs, however many messages are missed meanwhile, so that catching up causes no further misses.
  */
 export class CatchUp {
   readonly #work: () => void
@@ -38,7 +40,7 @@ export class CatchUp {
   }
 
   #run(): void {
-    // What was missed until now is read with this.
+    // This run also covers what was missed until now.
     this.#state = 'busy'
     this.#stop = this.#schedule(REST_MS, () => {
       const isWanted = this.#state === 'wanted'
@@ -49,7 +51,7 @@ export class CatchUp {
   }
 }
 
-/** From 0 to 1, another for each replica. */
+/** A number from 0 to 1, different for each replica. */
 function spreadOf(replica: string): number {
   return createHash('sha256').update(replica).digest().readUInt32BE() / 2 ** 32
 }

@@ -91,7 +91,7 @@ const RULES: OptionRules<GatewayOptions> = {
 /** The shortest token that is accepted: shorter ones can be guessed. */
 const MIN_TOKEN_CHARACTERS = 16
 
-/** Throws `config-invalid` for an unknown option and for values that would leave a door open. */
+/** Throws `config-invalid` for an unknown option, and for values that would let anybody in. */
 export function checkGatewayOptions(options: GatewayOptions): void {
   checkOptions<GatewayOptions>('a gateway', options, RULES)
   const { tokens = [], oauth, profiles = {}, hosts = [] } = options
@@ -104,7 +104,7 @@ export function checkGatewayOptions(options: GatewayOptions): void {
     throw invalid('two entries of tokens have the same token')
 }
 
-/** A host with a scheme or a port would match no request: what is compared is the name alone. */
+/** A host with a scheme or a port would match no request, because only names are compared. */
 function checkHost(host: string): void {
   if (!/^(?:\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)$/i.test(host))
     throw invalid(
@@ -135,7 +135,7 @@ function checkOAuth(oauth: GatewayOAuth, { tokens = [], profiles = {} }: Gateway
   if (scopes.length === 0)
     throw invalid('oauth.scopes must name at least one scope and the profile that it opens')
   for (const [scope, profile] of scopes) {
-    // RFC 6749: what a scope is made of. It is quoted in a header.
+    // RFC 6749: the characters of a scope. It is quoted in a header.
     if (!/^[\x21\x23-\x5b\x5d-\x7e]+$/.test(scope)) throw invalid(`oauth.scopes: "${scope}" is not a scope`)
     if (profile !== null && !Object.hasOwn(profiles, profile))
       throw invalid(`oauth.scopes opens the profile "${profile}", which does not exist`)

@@ -6,14 +6,16 @@ interface Asked {
   settle(outcome: { readonly result: Json } | { readonly error: unknown }): void
 }
 
-/** The questions that a client of the older era was sent over HTTP and has not answered yet. */
+/** The open questions to an older client over HTTP. */
 export class ClientAsks {
   readonly #prefix: string
   readonly #schedule: Schedule
   readonly #asked = new Map<unknown, Asked>()
   #count = 0
 
-  /** Ids begin with the prefix: an answer to a question of an earlier process fits none of this one's. */
+  /**
+   * Ids begin with the prefix, so that an answer to a question of an earlier process matches no question of this one.
+   */
   constructor(prefix: string, schedule: Schedule) {
     this.#prefix = prefix
     this.#schedule = schedule
@@ -51,7 +53,7 @@ export class ClientAsks {
     })
   }
 
-  /** Takes a response of the client. Returns false for one that answers no question. */
+  /** Handles a response of the client. Returns false if it answers no open question. */
   answered({ id, result, error }: Json): boolean {
     const asked = this.#asked.get(id)
     if (!asked) return false

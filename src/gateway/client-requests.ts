@@ -6,7 +6,7 @@ import type { Tasks } from './tasks.ts'
 import type { CallScene, ToolCalls } from './tool-calls.ts'
 import type { ToolList } from './tool-list.ts'
 
-/** The requests that clients of either era make, one method each. */
+/** Handles the requests of clients of both eras, with one function per method. */
 export class ClientRequests {
   readonly #tools: ToolList
   readonly #calls: ToolCalls
@@ -22,7 +22,7 @@ export class ClientRequests {
     this.#offers = offers
   }
 
-  /** The result of a request. Throws an `RpcError` for what is answered with an error. */
+  /** Returns the result of a request. Throws an `RpcError` if it must be answered with an error. */
   async answer(method: string, params: Json, scene: CallScene, line: ClientLine): Promise<Json> {
     const end = this.#load.begin(line.principal)
     try {

@@ -3,11 +3,13 @@ import { isJson, type Json } from './json-rpc.ts'
 import type { Principal } from './principal.ts'
 import type { Era } from './protocol.ts'
 
-/** A client that uses the gateway, as an inspector shows it. */
+/** A client of the gateway, as an inspector shows it. */
 export interface ConnectedClient {
-  /** Unlike the id of a session, it opens nothing. */
+  /** Unlike a session id, it grants no access. */
   readonly id: string
-  /** Names its session: the first 8 hex digits of the SHA-256 of the id that the registry's events have. It opens nothing. */
+  /**
+   * Names its session: the first 8 hex digits of the SHA-256 of the id in the registry's events. It grants no access.
+   */
   readonly session: string
   /** What the client calls itself. */
   readonly name: string | undefined
@@ -18,14 +20,14 @@ export interface ConnectedClient {
   readonly era: Era
   readonly transport: 'http' | 'stdio'
   /**
-   * Whether it has a connection now: its own, a stream that it listens to, or a request under way. A client that sends
-   * requests over HTTP and does not listen has none in between.
+   * Whether it has a connection now: stdio, an open stream, or a request in flight. A client that only sends HTTP
+   * requests has none in between.
    */
   readonly isOpen: boolean
-  /** When it connected, and when its last request came or its stream ended, in milliseconds. */
+  /** When it connected, and the time of its last request or the end of its stream, in milliseconds. */
   readonly since: number
   readonly lastSeenAt: number
-  /** Requests of any kind, calls of tools among them, and calls that failed. */
+  /** All requests, tool calls among them, and failed calls. */
   readonly requests: number
   readonly calls: number
   readonly failedCalls: number
@@ -36,7 +38,7 @@ const MODERN_IDLE_MS = 10 * 60 * 1_000
 const MAX_MODERN = 1_000
 const MAX_TEXT = 200
 
-/** What is known of a client when it appears. */
+/** What is known about a client when it connects. */
 export type ClientFacts = Pick<ConnectedClient, 'era' | 'transport' | 'profile'> & {
   readonly sessionId: string
   readonly principal: Principal
@@ -60,7 +62,7 @@ export class ConnectedClients {
     return [...this.#connected, ...this.#modern.values()].map((record) => record.value())
   }
 
-  /** Adds a client that has a session or a connection of its own; `leave()` removes it. */
+  /** Adds a client with a session or its own connection; `leave()` removes it. */
   enter(facts: ClientFacts): ClientRecord {
     const record = this.#newRecord(facts)
     this.#connected.add(record)
@@ -71,13 +73,13 @@ export class ConnectedClients {
     this.#connected.delete(record)
   }
 
-  /** The record of a modern client: requests with the same token, profile and client info are of one. */
+  /** The record of a modern client: requests with the same token, profile and client info belong to one client. */
   modern(facts: ClientFacts, info: unknown): ClientRecord {
     const { name, version } = nameOf(info)
     const key = JSON.stringify([facts.principal.id, facts.profile, name, version])
     const record = this.#modern.get(key) ?? this.#newRecord(facts)
     record.introduce(info)
-    // The one that was quiet the longest comes first.
+    // The least recently active client comes first.
     this.#modern.delete(key)
     this.#modern.set(key, record)
     if (this.#modern.size > MAX_MODERN) this.#forgetQuietest()
@@ -88,7 +90,7 @@ export class ConnectedClients {
     return new ClientRecord(`client-${++this.#nextId}`, facts, this.#now)
   }
 
-  /** Forgets the client that was quiet the longest: one that only listens is still there. */
+  /** Removes the least recently active client that has no open stream. */
   #forgetQuietest(): void {
     const quiet = [...this.#modern].find(([, { isOpen }]) => !isOpen)
     this.#modern.delete(quiet?.[0] ?? this.#modern.keys().next().value ?? '')
@@ -100,7 +102,7 @@ export class ConnectedClients {
   }
 }
 
-/** What one client did so far. */
+/** The activity of one client. */
 export class ClientRecord {
   readonly #id: string
   readonly #facts: ClientFacts
@@ -121,7 +123,7 @@ export class ClientRecord {
     this.lastSeenAt = this.#since
   }
 
-  /** Notes what the client says about itself: its `clientInfo`. */
+  /** Stores the client's `clientInfo`. */
   introduce(info: unknown): void {
     this.#info = nameOf(info)
   }
@@ -130,7 +132,7 @@ export class ClientRecord {
     return this.#open > 0 || this.#facts.canBeReached?.() === true
   }
 
-  /** Notes a stream or a request of the client; returns how to note its end, once. */
+  /** Counts an open stream or request; returns a function that ends it, once. */
   opened(): () => void {
     this.lastSeenAt = this.#now()
     this.#open++
@@ -177,7 +179,7 @@ function nameOf(info: unknown): { readonly name: string | undefined; readonly ve
   return { name: beginningOf(name), version: beginningOf(version) }
 }
 
-/** A copy: a slice would keep all of a long text in memory. */
+/** Copies the text, because a slice would keep a long text in memory. */
 function beginningOf(text: unknown): string | undefined {
   if (typeof text !== 'string' || text.length <= MAX_TEXT) return typeof text === 'string' ? text : undefined
   return Buffer.from(text.slice(0, MAX_TEXT)).toString()

@@ -2,16 +2,16 @@ import type { Schedule } from 'toolcrib/mcp'
 import type { Limits } from './gateway-options.ts'
 import type { Json } from './json-rpc.ts'
 
-/** What a call came to: its result, or an error of the protocol. */
+/** The outcome of a call: its result, or a protocol error. */
 export type CallOutcome = { readonly result: Json } | { readonly error: Json }
 
-/** A parked call that goes on, or went on, because another replica asked for it. */
+/** A parked call that another replica asked to continue. */
 export interface ContinuedCall {
   readonly outcome: Promise<CallOutcome>
   readonly abort: AbortController
 }
 
-/** How much of what ended is kept, in characters of JSON. */
+/** How many characters of JSON are kept of finished calls. */
 const MAX_KEPT_CHARS = 32_000_000
 
 interface Kept extends ContinuedCall {
@@ -21,14 +21,13 @@ interface Kept extends ContinuedCall {
 }
 
 /**
- * The calls that were continued for other replicas. One that asks for a call may not learn what came of it, and its client
- * asks again, there or elsewhere: so the outcome is kept for as long as the client's requestState is valid, unless there
- * are too many.
+ * Calls that were continued for other replicas. The replica that asked may not get the outcome, and its client may ask
+ * again anywhere, so outcomes are kept for as long as the client's `requestState` is valid, within a limit.
  */
 export class ContinuedCalls {
   readonly #limits: Pick<Limits, 'askTimeoutMs'>
   readonly #schedule: Schedule
-  /** By the ids of parked calls, the oldest first. */
+  /** By the id of the parked call, oldest first. */
   readonly #calls = new Map<string, Kept>()
   #chars = 0
 
@@ -37,7 +36,7 @@ export class ContinuedCalls {
     this.#schedule = schedule
   }
 
-  /** The call of this id, if it was continued for the same client and tool. */
+  /** The call with this id, if it was continued for the same client and tool. */
   find(id: string, boundTo: string): ContinuedCall | undefined {
     const call = this.#calls.get(id)
     return call?.boundTo === boundTo ? call : undefined
@@ -49,7 +48,7 @@ export class ContinuedCalls {
     void call.outcome.then((outcome) => this.#ended(id, kept, outcome))
   }
 
-  /** Ends the calls that go on, and forgets all. */
+  /** Cancels running calls, and forgets all. */
   close(reason: string): void {
     for (const [id, { abort }] of [...this.#calls]) {
       abort.abort(new Error(reason))
@@ -64,7 +63,7 @@ export class ContinuedCalls {
     this.#chars += kept.chars
     for (const [oldest, { chars }] of this.#calls) {
       if (this.#chars <= MAX_KEPT_CHARS) return
-      // Those that go on count nothing, and are not forgotten.
+      // Running calls have no size yet, and are not forgotten.
       if (chars > 0) this.#forget(oldest)
     }
   }

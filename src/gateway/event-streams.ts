@@ -2,7 +2,7 @@ import type { Schedule } from 'toolcrib/mcp'
 import type { EventStream, Exchange, HttpHeaders } from './exchange.ts'
 import { INTERNAL_ERROR } from './json-rpc.ts'
 
-/** Proxies and clients drop a connection over which nothing comes for long. */
+/** Proxies and clients drop connections that are silent for long. */
 const KEEP_ALIVE_MS = 15_000
 
 const HEADERS: HttpHeaders = {
@@ -11,7 +11,7 @@ const HEADERS: HttpHeaders = {
   'x-accel-buffering': 'no',
 }
 
-/** The streams of server-sent events that are open. One timer keeps all of them alive. */
+/** The open streams of server-sent events. One timer keeps all of them alive. */
 export class EventStreams {
   readonly #schedule: Schedule
   readonly #open = new Set<EventStream>()
@@ -50,7 +50,7 @@ export function eventOf(message: object): string {
   return `event: message\ndata: ${jsonOf(message)}\n\n`
 }
 
-/** A message as text; an error in its place when it is nested too deep to be written. */
+/** A message as JSON text, or an error if it is nested too deep. */
 export function jsonOf(message: object): string {
   try {
     return JSON.stringify(message)

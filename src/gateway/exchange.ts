@@ -5,7 +5,7 @@ import { PARSE_ERROR, REFUSED } from './json-rpc.ts'
 
 export type HttpHeaders = Readonly<Record<string, string>>
 
-/** One HTTP request and the way to answer it, once: the same for `fetch` handlers and for `node:http`. */
+/** One HTTP request and its response, the same for `fetch` handlers and for `node:http`. */
 export interface Exchange {
   readonly method: string
   /** The path of the URL, without its query. */
@@ -21,15 +21,15 @@ export interface Exchange {
   /** The request without its body, for handlers that take fetch objects. */
   toRequest(): Request
   respondWith(response: Response): void
-  /** Ends the exchange as if the client had gone away. */
+  /** Closes the connection without a response. */
   cut(): void
 }
 
-/** A response that is sent piece by piece. */
+/** A response that is sent in parts. */
 export interface EventStream {
-  /** False once it ended, or the client went away. */
+  /** False once it has ended or the client has disconnected. */
   readonly isOpen: boolean
-  /** Sends text. A client that left too much unread is disconnected instead. */
+  /** Sends text. If too much is unread already, the client is disconnected instead. */
   send(text: string): void
   end(): void
   onClose(listener: () => void): void
@@ -39,7 +39,7 @@ export interface BodyLimits extends Pick<Limits, 'maxBodyBytes' | 'maxBodyKeys' 
   readonly schedule: Schedule
 }
 
-/** What came of reading a body. */
+/** The outcome of reading a body. */
 export type Body =
   | { readonly kind: 'json'; readonly value: unknown; readonly characters: number }
   | UnreadBody
@@ -51,7 +51,7 @@ interface UnreadBody {
 /** How many bytes a client may leave unread on a stream before it is disconnected. */
 export const MAX_UNREAD_BYTES = 8 * 1024 * 1024
 
-/** Reads a body. One with too many keys or items is not parsed: each costs far more than a character of text. */
+/** Parses a body, unless it has too many keys or items: each of them costs far more than a character of text. */
 export function parseBody(text: string, { maxBodyKeys }: Pick<Limits, 'maxBodyKeys'>): Body {
   if (maxBodyKeys > 0 && hasMoreKeys(text, maxBodyKeys)) return { kind: 'too-many-keys' }
   try {
@@ -81,18 +81,18 @@ const BODY_FAULTS = {
   invalid: { status: 400, code: PARSE_ERROR, message: 'Parse error' },
 }
 
-/** The response to a body that could not be read. */
+/** Responds to a body that could not be read. */
 export function refuseBody(exchange: Exchange, { kind }: UnreadBody): void {
   const { status, ...error } = BODY_FAULTS[kind]
   refuseRpc(exchange, status, error)
 }
 
-/** A refusal outside the protocol. */
+/** Refuses a request outside of JSON-RPC. */
 export function refuse(exchange: Exchange, status: number, error: string, headers: HttpHeaders = {}): void {
   exchange.respond(status, { 'content-type': 'application/json', ...headers }, JSON.stringify({ error }))
 }
 
-/** A JSON-RPC error for a request that got no further than the transport. */
+/** Refuses a request with a JSON-RPC error before it is dispatched. */
 export function refuseRpc(
   exchange: Exchange,
   status: number,

@@ -42,7 +42,7 @@ export class FetchExchange implements Exchange {
 
   header(name: string): string | undefined {
     const value = this.#request.headers.get(name) ?? undefined
-    // Requests that were not built from sockets have their host in the URL alone.
+    // Requests that were not built from sockets have their host only in the URL.
     return value === undefined && name === 'host' ? new URL(this.#request.url).host : value
   }
 

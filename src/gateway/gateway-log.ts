@@ -1,10 +1,10 @@
 import type { GatewayLogger, GatewayOptions } from './gateway-options.ts'
 
-/** Tokens and passwords as they appear in the messages of others. */
+/** Tokens and passwords as they appear in messages. */
 const SECRETS =
   /\b(Bearer|Basic)\s+\S+|\beyJ[\w-]+\.[\w-]+\.[\w-]*|\b((?:access_|refresh_|api_?)?(?:token|key|secret|password))(["']?\s*[=:]\s*["']?)[^\s"'&,;]+/gi
 
-/** What happens at a gateway, for the host's logger. Arguments, results and headers are never in it. */
+/** Writes the gateway's events to the host's logger. Arguments, results and headers are never logged. */
 export class GatewayLog {
   readonly #logger: GatewayLogger | undefined
   readonly #onWarning: GatewayOptions['onWarning']
@@ -14,12 +14,12 @@ export class GatewayLog {
     this.#onWarning = onWarning
   }
 
-  /** True when nobody reads what is logged. */
+  /** True if there is no logger. */
   get isSilent(): boolean {
     return this.#logger === undefined
   }
 
-  /** Notes a request. Nothing of it is a client's own words, so that nothing is masked. */
+  /** Logs a request. The fields contain no text of the client, so nothing is masked. */
   request(fields: Readonly<Record<string, string | number>>): void {
     this.#try(() => this.#logger?.info(fields, 'request'))
   }
@@ -33,7 +33,7 @@ export class GatewayLog {
     this.#try(() => this.#logger?.warn({}, maskSecrets(message)))
   }
 
-  /** A logger that fails must not break the work it reports on. */
+  /** A failing logger must not break the work it reports on. */
   #try(write: () => void): void {
     try {
       write()

@@ -4,58 +4,57 @@ import type { Announcements, Store } from 'toolcrib/stores'
 
 /** What a gateway serves, to whom, and within which limits. */
 export interface GatewayOptions {
-  /** Every tool there is. Calls, searches and lists go through its sessions. */
+  /** The registry to serve. Calls, searches and lists go through its sessions. */
   readonly registry: ToolRegistry
   /** The servers of that registry. The gateway does not close them. */
   readonly servers: ConnectedServers
-  /** Where sessions of older clients are kept, to continue after a restart; nothing is kept without it. */
+  /** Keeps the sessions of older clients, so that they continue after a restart; without it, nothing is kept. */
   readonly store?: Store | undefined
   /**
-   * Reaches the other replicas of this gateway, which use the same `store`. Without it, calls that wait for an answer and
-   * cancellations have to come to the replica that has the call.
+   * Connects the replicas of this gateway, which use the same `store`. Without it, answers and cancellations must reach
+   * the replica that runs the call.
    */
   readonly announcements?: Announcements | undefined
   /** Called when another replica has read its config or lockfile again, and after announcements were missed. */
   readonly onReload?: (() => void) | undefined
-  /**
-   * Who may connect. With an empty list, or none, everybody who can reach the handler may: only for a handler that is
-   * reachable from this machine alone.
-   */
+  /** Who may connect. With an empty or absent list, anybody who can reach the handler may; do this only on loopback. */
   readonly tokens?: readonly GatewayToken[] | undefined
-  /** Takes tokens of an OAuth issuer instead of `tokens`. */
+  /** Accepts tokens of an OAuth issuer instead of `tokens`. */
   readonly oauth?: GatewayOAuth | undefined
   /** What the clients of `/mcp/<profile>`, and of tokens bound to a profile, see. */
   readonly profiles?: Readonly<Record<string, Profile>> | undefined
-  /** How many tools a client is shown; a profile's own `mode` wins. The registry's mode when absent. */
+  /** How many tools clients see; a profile's `mode` takes precedence. Default: the registry's mode. */
   readonly mode?: Mode | undefined
   /**
-   * prefixed (default): `<server>__<tool>`; plain: the server's own name where only one server has it. Prompts
-   * likewise. Calls find their tool by any of its names, whichever is listed.
+   * prefixed (default): `<server>__<tool>`; plain: the server's own name if only one server has it. Prompts likewise.
+   * Calls may use any name of a tool, whichever is listed.
    */
   readonly names?: NameStyle | undefined
   /**
-   * Host names under which the gateway is reached, without ports; `localhost`, `127.0.0.1` and `[::1]` by default. A
-   * request for any other host is refused, and so is one from a web page of any other origin.
+   * Host names that clients use, without ports; default: `localhost`, `127.0.0.1` and `[::1]`. Requests for other hosts
+   * are refused, and so are requests from web pages of other origins.
    */
   readonly hosts?: readonly string[] | undefined
-  /** Origins of web pages that may send requests, besides pages of the gateway's own address; none by default. */
+  /** Origins of web pages that may send requests, besides the gateway's own address. Default: none. */
   readonly origins?: readonly string[] | undefined
   readonly limits?: GatewayLimits | undefined
-  /** Servers known to ask their clients for something (sampling, elicitation, roots); others are noticed when they do. */
+  /** Servers known to ask their clients questions (sampling, elicitation, roots); others are noticed when they do. */
   readonly askingServers?: readonly string[] | undefined
-  /** What clients are shown as the name and version of the server. */
+  /** The server name and version that clients see. */
   readonly serverInfo?: { readonly name: string; readonly version: string } | undefined
-  /** Called for failures that are not reported to any client. Never with a token. Exceptions are ignored. */
+  /**
+   * Called for failures that are not reported to any client. The text never contains a token. Exceptions are ignored.
+   */
   readonly onWarning?: ((warning: string) => void) | undefined
-  /** How to use the gateway, as clients read it, before what servers say about themselves. */
+  /** Instructions for clients; they precede those of the servers. */
   readonly instructions?: string | undefined
   /** Receives a line for each request, each session that opens or ends, and each warning, with secrets masked. */
   readonly logger?: GatewayLogger | undefined
-  /** The time in milliseconds; `Date.now`. */
+  /** The time in milliseconds. Default: `Date.now`. */
   readonly now?: (() => number) | undefined
-  /** Timers; the platform's, which keep no process alive. */
+  /** Timers. Default: the platform's, which do not keep a process alive. */
   readonly schedule?: Schedule | undefined
-  /** Makes session ids and handles; random UUIDs. */
+  /** Creates session ids and handles. Default: random UUIDs. */
   readonly newId?: (() => string) | undefined
 }
 
@@ -71,9 +70,9 @@ export type NameStyle = 'prefixed' | 'plain'
 /** A token that a client sends as `Authorization: Bearer …`. */
 export interface GatewayToken {
   readonly token: string
-  /** The only profile it opens. Any profile, and none, when absent. */
+  /** The only profile it opens. Default: every profile, and `/mcp` itself. */
   readonly profile?: string | undefined
-  /** What metrics and the status call its owner; `client-1`, `client-2` … when absent. */
+  /** The name of its owner in metrics and the status. Default: `client-1`, `client-2` … */
   readonly name?: string | undefined
 }
 
@@ -81,17 +80,20 @@ export interface GatewayToken {
 export interface GatewayOAuth {
   /** The URL of `/mcp` as clients reach it. */
   readonly resource: string
-  /** The authorization server, as the `iss` claim has it. */
+  /** The authorization server, as in the `iss` claim. */
   readonly issuer: string
-  /** What tokens must be made for; `resource`, or the address of a profile below it, when absent. */
+  /** The required audience of tokens. Default: `resource`, or the address of a profile below it. */
   readonly audience?: string | undefined
-  /** Where the keys of the issuer are; found through the issuer's metadata when absent. */
+  /** The address of the issuer's keys. Default: found through the issuer's metadata. */
   readonly jwksUri?: string | undefined
-  /** The profile that each scope opens; null opens every profile, and `/mcp` itself. A token needs one of them. */
+  /**
+   * The profile that each scope opens; null opens every profile, and `/mcp` itself. A token needs at least one of these
+   * scopes.
+   */
   readonly scopes: Readonly<Record<string, string | null>>
 }
 
-/** Where the gateway says no. 0 lifts a limit, except for those in bytes and milliseconds. */
+/** The limits of a gateway. 0 means no limit, except for those in bytes and milliseconds. */
 export interface GatewayLimits {
   /** The largest body of a request; 4 MiB. */
   readonly maxBodyBytes?: number | undefined
@@ -99,17 +101,17 @@ export interface GatewayLimits {
   readonly maxBodyKeys?: number | undefined
   /** How long a client may take to send a body; 30,000. */
   readonly bodyTimeoutMs?: number | undefined
-  /** HTTP requests at once, over all clients, streams that only listen not counted; 2,000. */
+  /** Concurrent HTTP requests of all clients, not counting streams that only listen; 2,000. */
   readonly maxRequests?: number | undefined
-  /** Sessions of older clients; the one that was idle the longest makes room. 2,000. */
+  /** Sessions of older clients; beyond it, the one that was idle the longest is closed. 2,000. */
   readonly maxSessions?: number | undefined
   /** How long a session of an older client is kept without a request; 24 hours. */
   readonly sessionIdleMs?: number | undefined
-  /** Calls under way for one client: one token, or everybody when there are none; 1,000. */
+  /** Concurrent calls of one client, that is, of one token, or of everybody without tokens; 1,000. */
   readonly maxCallsPerClient?: number | undefined
-  /** Calls that one client may start in a minute; no limit. */
+  /** Calls that one client may start per minute; no limit. */
   readonly callsPerMinute?: number | undefined
-  /** Calls under way at one server; 64. */
+  /** Concurrent calls at one server; 64. */
   readonly maxCallsPerServer?: number | undefined
   /** Calls that wait for their turn at one server; 1,000. */
   readonly maxQueuedPerServer?: number | undefined
@@ -117,9 +119,9 @@ export interface GatewayLimits {
   readonly maxParked?: number | undefined
   /** How long a call waits for an answer of its client; 10 minutes. */
   readonly askTimeoutMs?: number | undefined
-  /** How long a list waits for a server that starts or answers slowly, before it shows what is known; 3,000. */
+  /** How long a list waits for a slow server before it shows what is known; 3,000. */
   readonly listWaitMs?: number | undefined
-  /** How long `close()` waits for calls that are under way; 10,000. */
+  /** How long `close()` waits for calls in flight; 10,000. */
   readonly drainMs?: number | undefined
 }
 

@@ -36,7 +36,7 @@ import { Upstream } from './upstream.ts'
 /** The services that all clients of a gateway share, over HTTP and stdio. */
 export class GatewayServices {
   readonly options: GatewayOptions
-  /** The limits in force: one object, whose values change when the gateway is reloaded. */
+  /** The current limits: one object, whose values change when the gateway is reloaded. */
   readonly limits: Limits
   readonly now: () => number
   readonly schedule: Schedule
@@ -60,7 +60,7 @@ export class GatewayServices {
   readonly logLevels: LogLevels
   /** The store of the options, with a limit on how long its operations may block. */
   readonly store: WatchedStore | undefined
-  /** The other replicas of this gateway, where there are any. */
+  /** The other replicas of this gateway, if there are any. */
   readonly replicas: Replicas | undefined
   relayTarget: RelayTarget | undefined
   readonly #duties: ReplicaDuties | undefined
@@ -140,13 +140,13 @@ export class GatewayServices {
     return new Reply(exchange, this.streams, { schedule: this.schedule, ...options })
   }
 
-  /** Notifies servers, over the connections of this client, that its roots changed. */
+  /** Notifies servers, over this client's connections, that its roots changed. */
   rootsChanged(line: ClientLine): void {
     for (const { server } of this.options.servers.status())
       void this.connections.notify(line, server, 'notifications/roots/list_changed')
   }
 
-  /** Applies these limits, and the defaults for all others, from now on. */
+  /** Applies these limits from now on, and the defaults for all others. */
   replaceLimits(given: GatewayLimits): void {
     Object.assign(this.limits, withDefaults(given))
   }
@@ -155,7 +155,7 @@ export class GatewayServices {
     this.log.warn(warning)
   }
 
-  /** Gives up calls that wait for their client, and waits for the others, and for `answered`, for a while. */
+  /** Cancels calls that wait for their client, and waits a limited time for the others and for `answered`. */
   async drained(answered: Promise<void>): Promise<void> {
     this.modernCalls.close()
     let stop = () => {}
@@ -164,7 +164,7 @@ export class GatewayServices {
     })
     await Promise.race([Promise.all([answered, this.load.idle()]), timeUp])
     stop()
-    // The last results are known, and written in the steps that follow.
+    // The last results are known, but not written yet.
     await someSteps()
     this.modernCalls.giveUp()
     await someSteps()
@@ -222,7 +222,7 @@ function withDefaults(given: GatewayLimits): Limits {
   return { ...DEFAULT_LIMITS, ...Object.fromEntries(set) }
 }
 
-/** A store that is watched already stays as it is. */
+/** Returns a store that is already watched unchanged. */
 function watched(store: Store, options: Parameters<typeof watchStore>[1]): WatchedStore {
   return 'health' in store && 'onBack' in store ? (store as WatchedStore) : watchStore(store, options)
 }

@@ -15,10 +15,10 @@ export class GatewaySessions {
   readonly #limits: Pick<Limits, 'sessionIdleMs'>
   readonly #warn: (warning: string) => void
   readonly #views = new Map<string | undefined, ProfileView>()
-  /** The profile of each open session. A session may be opened again while it is still closing. */
+  /** The profile of each open session. A session may be reopened while it is still closing. */
   readonly #profiles = new Map<string, { readonly session: Session; readonly profile: string }>()
   #settings: Readonly<Record<string, Profile>>
-  /** Whether there are, or were, several principals. */
+  /** Whether there are, or have been, several principals. */
   #isShared: boolean
   readonly #unsubscribe: () => void
   #names: ToolNames | undefined
@@ -52,7 +52,7 @@ export class GatewaySessions {
     return this.#names
   }
 
-  /** What a principal sees under a profile; undefined when there is no such profile, or not for this principal. */
+  /** What a principal sees under a profile; undefined if the profile does not exist or is not for this principal. */
   view(profile: string | undefined, principal: Principal): ProfileView | undefined {
     const wanted = profile ?? principal.profile
     if (principal.profiles && !(wanted !== undefined && principal.profiles.includes(wanted))) return undefined
@@ -66,7 +66,7 @@ export class GatewaySessions {
     return view
   }
 
-  /** Takes over other tokens and profiles. Views of profiles that changed are no longer current. */
+  /** Replaces the tokens and profiles. Views of changed profiles are no longer current. */
   replace({ tokens = [], profiles = {} }: Pick<GatewayOptions, 'tokens' | 'profiles'>): void {
     this.#isShared ||= tokens.length > 1
     for (const name of [...this.#views.keys()]) {
@@ -90,8 +90,8 @@ export class GatewaySessions {
   }
 
   /**
-   * Opens a session. One whose list grows continues where it stopped when it is opened again under the same id; the
-   * list of any other never changes, so there is nothing to keep.
+   * Opens a session. If its list grows, a session that is reopened with the same id continues where it stopped; other
+   * lists never change, so nothing is kept for them.
    */
   async open(
     view: ProfileView,
@@ -108,7 +108,10 @@ export class GatewaySessions {
     return session
   }
 
-  /** Where there are several principals, each has a memory of its own. Whoever started the process owns the registry's. */
+  /**
+   * If there are several principals, each has its own memory. The registry's memory belongs to the user who started the
+   * process.
+   */
   #memoryOf(principal: Principal | undefined): UsageMemory | undefined {
     const { memory } = this.#options.registry
     return memory && principal && this.#isShared ? memory.of(`${memory.owner}/${principal.id}`) : memory
@@ -116,16 +119,16 @@ export class GatewaySessions {
 
   async end(session: Session): Promise<void> {
     if (this.#profiles.get(session.id)?.session === session) this.#profiles.delete(session.id)
-    // What the store does not take is lost with this process; the session itself ends all the same.
+    // What the store does not accept is lost with this process; the session ends in any case.
     await session.close().catch((error) => this.#warn(String(error)))
   }
 
-  /** Removes what is kept of a session that its client ended. */
+  /** Deletes the stored state of a session that its client ended. */
   async forget(id: string): Promise<void> {
     await this.#store?.delete(`session:${sessionIdOf(id)}`).catch((error) => this.#warn(String(error)))
   }
 
-  /** The profile of a session of this gateway, empty for one without; undefined for sessions of others. */
+  /** The profile of one of this gateway's sessions, empty if it has none; undefined for other sessions. */
   profileOf(sessionId: string | undefined): string | undefined {
     return this.#profiles.get(sessionId ?? '')?.profile
   }
@@ -135,7 +138,7 @@ export class GatewaySessions {
   }
 }
 
-/** A session with its view, and the names that its tools have at the time. */
+/** A session with its view, and the current names of its tools. */
 class Scene implements CallScene {
   readonly view: ProfileView
   readonly session: Session

@@ -15,64 +15,68 @@ import type { MetricValues } from './prometheus.ts'
 import { StdioDoor, type StdioOptions } from './stdio-door.ts'
 import type { ListedTool } from './tool-list.ts'
 
-/** One endpoint before all servers of a registry. */
+/** One MCP endpoint in front of all servers of a registry. */
 export interface Gateway {
   /**
-   * Answers an HTTP request: `/mcp`, `/mcp/<profile>`, `/healthz`, `/readyz` and `/metrics`. Never rejects. All but
-   * `/healthz` and `/readyz` need a token where there are tokens. The Host and Origin headers are checked on every
-   * route; whoever builds requests from sockets must pass them on.
+   * Answers an HTTP request: `/mcp`, `/mcp/<profile>`, `/healthz`, `/readyz` and `/metrics`. Never rejects. If there
+   * are tokens, all routes but `/healthz` and `/readyz` need one. The Host and Origin headers are checked on every
+   * route; code that builds requests from sockets must pass them on.
    */
   fetch(request: Request): Promise<Response>
   /**
-   * Answers a request of `node:http`, like `fetch` and faster. Returns false, and does nothing, when the gateway has no
-   * route for its path, so that a handler mounted beside the gateway can answer.
+   * Answers a request of `node:http`, like `fetch` but faster. Returns false, and does nothing, if the gateway has no
+   * route for the path, so that another handler can answer.
    */
   handle(request: IncomingMessage, response: ServerResponse): boolean
   /**
-   * Serves one client over this process's stdin and stdout, in whichever era it speaks. `closed` resolves when the client
-   * goes away; the caller ends the process then. Whoever starts the process is trusted: no token is asked for.
+   * Serves one client over this process's stdin and stdout, in whichever era it speaks. `closed` resolves when the
+   * client disconnects; the caller then ends the process. Needs no token, because the user who starts the process is
+   * trusted.
    */
   serveStdio(options?: StdioOptions): StdioDoor
   /** Checks the Host, Origin and token of a request, for handlers that are mounted beside the gateway. */
   readonly access: Access
   /**
-   * The tools that a new client without a profile is shown, as `tools/list` returns them. They are read in a session with
-   * this id, which the events of the registry have, and which is closed then.
+   * Returns the tools that a new client without a profile sees, as `tools/list` returns them. It opens a session with
+   * this id, which appears in the registry's events, and closes it again.
    */
   toolsShown(sessionId: string): Promise<readonly ListedTool[]>
   /**
-   * The tools that clients listed with a surface of this fingerprint, which `surfaced` events have. Undefined for a surface that
-   * no client listed, and once it is forgotten: the latest 20 are remembered.
+   * The tools that clients listed with a surface of this fingerprint, as in `surfaced` events. Undefined if no client
+   * listed it, and once it is forgotten: the latest 20 are kept.
    */
   toolsListed(fingerprint: string): readonly ListedTool[] | undefined
   /** The current state and load. */
   status(): GatewayStatus
-  /** Who uses the gateway: sessions of older clients, clients over stdio, and modern clients of the last ten minutes. */
+  /**
+   * The clients of the gateway: sessions of older clients, clients over stdio, and modern clients of the last ten
+   * minutes.
+   */
   clients(): readonly ConnectedClient[]
-  /** What `/metrics` shows, as values. */
+  /** The values that `/metrics` shows. */
   metrics(): readonly MetricValues[]
   /**
-   * Replaces the tokens and the profiles, and those of `hosts`, `limits` and `oauth` that are given. What is under way for a
-   * token that is not among them is cancelled, and its sessions end; so do those of tokens of another issuer. All else applies
-   * from the next request on. Throws `config-invalid` as `createGateway()` does, and when it would leave a gateway that asks
-   * for tokens without any, or the reverse; nothing is changed then.
+   * Replaces the tokens and the profiles, and `hosts`, `limits` and `oauth` if they are given. Requests in flight of
+   * removed tokens, and of tokens of another issuer, are cancelled, and their sessions end. Everything else applies
+   * from the next request on. Throws `config-invalid` as `createGateway()` does, and if the gateway would lose its last
+   * token or get its first; then nothing changes.
    */
   reload(options: ReloadOptions): Promise<void>
   /** Notifies the other replicas that the config or a lockfile changed, so that they reload theirs. */
   announceReload(): void
   /**
-   * From now on `/readyz` says `stopping` with status 503, so that a proxy sends requests elsewhere; those that come are still
-   * answered. Call it some seconds before `close()`.
+   * From now on `/readyz` returns 503 with `stopping`, so that a proxy sends requests elsewhere; requests are still
+   * answered. Call it a few seconds before `close()`.
    */
   markStopping(): void
   /**
-   * Takes no more requests, waits for calls that are under way, and ends every session. The registry and the servers stay
+   * Accepts no more requests, waits for calls in flight, and ends every session. The registry and the servers stay
    * open.
    */
   close(): Promise<void>
 }
 
-/** What a running gateway takes over. */
+/** The options that a running gateway can change. */
 export type ReloadOptions = Pick<GatewayOptions, 'tokens' | 'profiles' | 'hosts' | 'limits' | 'oauth'>
 
 /** What the gateway is doing right now. */
@@ -80,15 +84,16 @@ export interface GatewayStatus {
   readonly state: 'serving' | 'draining' | 'closed'
   /** Sessions of older clients. */
   readonly sessions: number
-  /** Requests under way at servers. */
+  /** Requests in flight at servers. */
   readonly callsUnderWay: number
   /** Calls that wait for an answer of their client. */
   readonly callsParked: number
 }
 
 /**
- * What the shared connections to servers offer, for `client.capabilities` of `connectServers()`: servers show tools that
- * ask something only to clients that can be asked. The gateway passes questions on to the client that caused them.
+ * The client capabilities of the shared connections, for `client.capabilities` of `connectServers()`: some servers show
+ * tools that ask questions only to clients that can answer. The gateway passes questions on to the client that caused
+ * them.
  */
 export const GATEWAY_CAPABILITIES: NonNullable<ClientOptions['capabilities']> = {
   sampling: {},

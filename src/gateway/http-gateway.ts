@@ -21,20 +21,20 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Who sent a request, and which tokens were accepted when that was looked up. */
+/** Who sent a request, and the revision of the tokens when that was looked up. */
 interface Arrived {
   readonly client: ClientIdentity
   readonly revision: number
 }
 
-/** The gateway over HTTP: who may come in, and through which door. */
+/** The gateway over HTTP: checks who may connect, and dispatches to the handler of each era. */
 export class HttpGateway {
   readonly #services: GatewayServices
   readonly #access: Access
   readonly #legacy: LegacyDoor
   readonly #sessions: LegacySessions
   readonly #modern: ModernDoors
-  /** Requests that were let in and are not answered yet. */
+  /** Accepted requests that are not answered yet. */
   readonly #posts = new Set<Promise<void>>()
   readonly #bodies = new LargeBodies()
   #arriving = 0
@@ -69,31 +69,31 @@ export class HttpGateway {
     }
   }
 
-  /** `/readyz` says so; requests are still answered. */
+  /** `/readyz` reports it; requests are still answered. */
   markStopping(): void {
     this.#isStopping = true
   }
 
-  /** Takes no more requests. Resolves once those that were let in are answered. */
+  /** Accepts no more requests. Resolves once the accepted ones are answered. */
   async drain(): Promise<void> {
     this.#isStopping = true
     this.#isDraining = true
     await Promise.allSettled(this.#posts)
   }
 
-  /** Ends what is open for tokens that are no longer accepted, and for views that are no longer current. */
+  /** Closes what is open for tokens that are no longer accepted, and for views that are no longer current. */
   async review(): Promise<void> {
     await Promise.all([this.#modern.review(), this.#sessions.review()])
   }
 
-  /** Requests that are still on their way to a door are refused. */
+  /** Refuses requests that have not reached a handler yet. */
   async close(): Promise<void> {
     this.#isClosed = true
     await this.#modern.close()
     await this.#sessions.close()
   }
 
-  // Every check comes before whatever it protects: the host and origin before the token, the token before the rest.
+  // Each check comes before what it protects: host and origin before the token, the token before the rest.
   async #route(exchange: Exchange): Promise<void> {
     const { path } = exchange
     const foreign = this.#access.refuseAddress({
@@ -114,13 +114,13 @@ export class HttpGateway {
     if (client) return this.#serve(exchange, { client, revision })
   }
 
-  /** Who sent a request; refuses it, and returns undefined, when its token is not accepted. */
+  /** Returns who sent a request; if its token is not accepted, refuses it and returns undefined. */
   #identify(exchange: Exchange): Principal | undefined | Promise<Principal | undefined> {
     const found = this.#access.identify(exchange.header('authorization'), profileOf(exchange))
     return found instanceof Promise ? found.then((later) => admit(exchange, later)) : admit(exchange, found)
   }
 
-  /** What the sender of a request sees; refuses it, and returns undefined, when there is no such profile for it. */
+  /** Returns what the sender of a request sees; if it may not use the profile, refuses it and returns undefined. */
   #clientOf(exchange: Exchange, principal: Principal): ClientIdentity | undefined {
     const view = this.#services.sessions.view(profileOf(exchange), principal)
     if (!view) {
@@ -133,8 +133,8 @@ export class HttpGateway {
   }
 
   /**
-   * Unready only when every server has failed: a single bad one does not take the gateway out of service, nor does a
-   * store that fails.
+   * Not ready only if every server has failed: one bad server does not take the gateway out of service, nor does a
+   * failing store.
    */
   #state(exchange: Exchange): void {
     const isReadiness = exchange.path === '/readyz'
@@ -143,7 +143,7 @@ export class HttpGateway {
     const isStopping = isReadiness && this.#isStopping
     const isDegraded = isReadiness && this.#services.store?.health().state === 'degraded'
     const status = isStopping ? 'stopping' : isDown ? 'unavailable' : isDegraded ? 'degraded' : 'ok'
-    // Nobody needs a token to read this, so it names no address.
+    // No token is needed to read this, so it contains no address.
     const reason = REASONS[status]
     const body = reason === undefined ? { status } : { status, reason }
     exchange.respond(isStopping || isDown ? 503 : 200, JSON_TYPE, JSON.stringify(body))
@@ -155,7 +155,7 @@ export class HttpGateway {
     else refuse(exchange, 404, 'there is nothing here')
   }
 
-  /** Metrics tell of every profile, so a token that is bound to one does not see them. */
+  /** Metrics cover every profile, so a token that is bound to one profile cannot read them. */
   #metrics(exchange: Exchange, principal: Principal): void {
     if (principal.profiles !== undefined) {
       refuse(exchange, 403, 'this token is bound to a profile')
@@ -175,7 +175,7 @@ export class HttpGateway {
     if (limits.maxRequests > 0 && load.total + this.#arriving >= limits.maxRequests)
       return refuseBusy(exchange)
     if (load.isFull(client.principal.id)) {
-      const message = 'too many calls are under way; wait for some of them to end'
+      const message = 'too many calls are in flight; wait for some of them to end'
       return refuseRpc(exchange, 429, { code: REFUSED, message, data: RETRY_HINT }, RETRY)
     }
     const room = this.#bodies.admit(exchange)
@@ -199,7 +199,7 @@ export class HttpGateway {
     }
     if (body.kind !== 'json') return refuseBody(exchange, body)
     room.arrived(body.characters)
-    // It took its time to arrive.
+    // The body took a while to arrive.
     if (this.#isDraining) return refuseStopping(exchange)
     const posting = this.#post(exchange, body.value, arrived)
     this.#posts.add(posting)
@@ -210,15 +210,15 @@ export class HttpGateway {
     }
   }
 
-  /** Tokens and profiles may have changed since the request began to arrive: then both are looked up again. */
+  /** Tokens and profiles may have changed while the request arrived: then both are looked up again. */
   async #post(exchange: Exchange, body: unknown, arrived: Arrived): Promise<void> {
     const isOlder = isKnownLegacy(exchange, body) ?? (await isLegacy(exchange, body))
     for (let known: Arrived | undefined = arrived; ; known = undefined) {
       const client = this.#isUnchanged(known) ? known.client : await this.#clientNow(exchange)
       if (!client) return
-      // Every door is closed, and stays so.
+      // Every handler is closed, and stays closed.
       if (this.#isClosed) return refuseStopping(exchange)
-      // They can change here too, between two steps.
+      // They may also change between these two steps.
       if (!this.#access.stillAccepts(client.principal)) continue
       if (isOlder) return this.#legacy.post(exchange, client, body)
       const door = await this.#modern.get(client.principal, client.view)
@@ -226,7 +226,7 @@ export class HttpGateway {
     }
   }
 
-  /** Whether neither tokens nor profiles changed since the sender of a request was looked up. */
+  /** Whether tokens and profiles are the same as when the sender of a request was looked up. */
   #isUnchanged(known: Arrived | undefined): known is Arrived {
     if (known?.revision !== this.#access.revision) return false
     const { principal, view } = known.client
@@ -244,7 +244,7 @@ function refuseBusy(exchange: Exchange): void {
   refuseRpc(exchange, 503, error, RETRY)
 }
 
-/** The sender of a request, unless it is refused: then the refusal is sent. */
+/** The sender of a request; if it is refused, sends the refusal. */
 function admit(exchange: Exchange, found: Principal | Refusal): Principal | undefined {
   if (!(found instanceof Refusal)) return found
   refuse(exchange, found.status, found.error, found.headers)
@@ -255,7 +255,7 @@ function refuseStopping(exchange: Exchange): void {
   refuseRpc(exchange, 503, { code: REFUSED, message: 'the gateway is stopping' }, RETRY)
 }
 
-/** The profile that the path of a request names. */
+/** The profile in the path of a request. */
 function profileOf({ path }: Exchange): string | undefined {
   return path === '/mcp' ? undefined : MCP_PATH.exec(path)?.groups?.profile
 }
@@ -264,7 +264,7 @@ function isMcpPath(path: string): boolean {
   return path === '/mcp' || MCP_PATH.test(path)
 }
 
-/** Whether a request is of the older era; undefined where the version header and the body leave that open. */
+/** Whether a request is of the older era; undefined if the version header and the body do not tell. */
 function isKnownLegacy(exchange: Exchange, body: unknown): boolean | undefined {
   const version = exchange.header('mcp-protocol-version')
   const isPlain = isJson(body) && body.jsonrpc === '2.0'
@@ -279,7 +279,7 @@ async function isLegacy(exchange: Exchange, body: unknown): Promise<boolean> {
   return isLegacyRequest(exchange.toRequest(), body)
 }
 
-/** The route as metrics label it; unknown paths share one label, so that strangers cannot add any. */
+/** The route as a label of metrics; unknown paths share one label, so that clients cannot add labels. */
 export function routeOf(path: string): string {
   if (isMcpPath(path)) return '/mcp'
   return [...STATES, '/metrics'].includes(path) ? path : 'other'

@@ -1,4 +1,7 @@
-/** `toolcrib/gateway`: one MCP endpoint before all servers of a registry. For Node and other hosts with `node:crypto`. */
+/**
+ * `toolcrib/gateway`: one MCP endpoint in front of all servers of a registry. For Node and other hosts with
+ * `node:crypto`.
+ */
 
 export type { Access, AccessHeaders } from './access.ts'
 export type { ConnectedClient } from './connected-clients.ts'

@@ -6,8 +6,8 @@ const MAX_CHARS_PER_SERVER = 1_000
 const MAX_CHARS = 8_000
 
 /**
- * How to use the gateway, as clients read it: the host's text, how tools are found, and what each permitted server
- * says about itself. The same after a restart, because it is remembered with the tools of a server.
+ * The instructions for clients: the host's text, how to find tools, and the instructions of each permitted server. They
+ * are the same after a restart, because servers' instructions are cached with their tools.
  */
 export function instructionsFor(
   view: ProfileView,
@@ -34,7 +34,7 @@ export function instructionsFor(
         : `Servers ${[first, ...others].join(', ')} say about themselves`
     return `${who} (not verified): ${shown(said)}`
   })
-  // Some clients read no more than the beginning, so what the gateway says itself comes first.
+  // Some clients read only the beginning, so the gateway's own text comes first.
   const texts = [instructions, howToSearch(surface), ...ofServers]
   const text = texts.filter((each) => each !== undefined && each !== '').join('\n\n')
   return text === '' ? undefined : text.slice(0, MAX_CHARS)
@@ -57,7 +57,7 @@ function howToSearch({
 
 const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
 
-/** Without characters that a person does not see and a model does. */
+/** Removes characters that people do not see but models read. */
 function shown(text: string): string {
   const visible = withoutHidden(text)
   return visible.length <= MAX_CHARS_PER_SERVER ? visible : `${visible.slice(0, MAX_CHARS_PER_SERVER)} …`

@@ -7,16 +7,16 @@ export const INVALID_REQUEST = -32_600
 export const METHOD_NOT_FOUND = -32_601
 export const INVALID_PARAMS = -32_602
 export const INTERNAL_ERROR = -32_603
-/** For whatever has no code of its own: the request did not get through, or was turned away. */
+/** For failures without a specific code: the request was not delivered, or was refused. */
 export const REFUSED = -32_000
 /** The client lacks a capability that the request needs. */
 export const MISSING_CAPABILITY = -32_021
-/** The headers of a request and its body differ. */
+/** The headers of a request and its body disagree. */
 export const HEADER_MISMATCH = -32_020
-/** What older servers return for a missing resource; current revisions use `INVALID_PARAMS`. */
+/** Returned by older servers for a missing resource; current revisions use `INVALID_PARAMS`. */
 const RESOURCE_NOT_FOUND = -32_002
 
-/** An error of the protocol, for the client to see. */
+/** A protocol error for the client. */
 export class RpcError extends Error {
   override readonly name = 'RpcError'
   readonly code: number
@@ -28,7 +28,7 @@ export class RpcError extends Error {
     this.data = data
   }
 
-  /** The error as a client gets it: a server's own as it came, anything else as an internal error. */
+  /** The error for the client: a server's own error unchanged, anything else as an internal error. */
   static from(error: unknown): RpcError {
     if (error instanceof RpcError) return error
     if (error instanceof ServerError) return new RpcError(error.code, error.message, error.data)
@@ -47,15 +47,15 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether a value can be the id of a request. JSON has numbers that no program can return: `1e400`. */
+/** Whether a value can be the id of a request. JSON allows numbers that cannot be returned, such as `1e400`. */
 export function isRequestId(id: unknown): id is string | number {
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id))
 }
 
-/** No name and no URI in use is longer. Some are kept after their request: in counts, events and subscriptions. */
+/** Longer than any name or URI in use. Some are kept after their request: in counts, events and subscriptions. */
 export const MAX_CHARACTERS = { name: 600, uri: 8_192 } as const
 
-/** The name or URI that the parameters of a request must have. Throws an `RpcError` when they do not. */
+/** A name or URI from the parameters of a request. Throws an `RpcError` if it is missing or too long. */
 export function textParam(method: string, params: Json, name: keyof typeof MAX_CHARACTERS): string {
   const value = params[name]
   if (typeof value !== 'string') throw new RpcError(INVALID_PARAMS, `${method} needs ${name}, a string`)

@@ -1,24 +1,24 @@
 import type { Exchange } from './exchange.ts'
 
-/** A body stays in memory as long as its request is under way: so many of the longest may, and any number of others. */
+/** A body stays in memory while its request is in flight, so the number of large bodies is limited. */
 const MAX_LARGE = 64
 const LARGE_BYTES = 64 * 1024
 
-/** Room for one body. */
+/** The space that one body takes. */
 export interface BodyRoom {
-  /** Notes how long the body turned out to be. */
+  /** Sets the actual length of the body. */
   arrived(characters: number): void
-  /** Gives the room back; once is enough. */
+  /** Releases the space; further calls do nothing. */
   leave(): void
 }
 
 const SMALL: BodyRoom = { arrived: () => {}, leave: () => {} }
 
-/** The large bodies of requests that arrive or are under way. */
+/** Limits the large bodies of requests in flight. */
 export class LargeBodies {
   readonly #rooms = new Set<BodyRoom>()
 
-  /** Makes room for the body of a request; undefined while there is none. */
+  /** Reserves space for the body of a request; undefined if there is none. */
   admit(exchange: Exchange): BodyRoom | undefined {
     if (!mayBeLarge(exchange)) return SMALL
     if (this.#rooms.size >= MAX_LARGE) return undefined
@@ -33,7 +33,7 @@ export class LargeBodies {
   }
 }
 
-/** Whether a body is large, or does not say how long it is. */
+/** Whether a body is large, or has no declared length. */
 function mayBeLarge(exchange: Exchange): boolean {
   const length = exchange.header('content-length')
   return length === undefined

@@ -3,7 +3,7 @@ import type { Schedule, ServerNotification } from 'toolcrib/mcp'
 import type { Audience } from './audience.ts'
 import type { Limits } from './gateway-options.ts'
 
-/** How long lists wait, and who is notified of what came too late for one. */
+/** How long lists wait, and who is notified of a list that came too late. */
 export interface Patience {
   readonly limits: Pick<Limits, 'listWaitMs'>
   readonly schedule: Schedule
@@ -12,31 +12,31 @@ export interface Patience {
 
 /** A list that a server is asked for. */
 export interface AwaitedList {
-  /** The same for every reader of this list. */
+  /** Equal for every reader of this list. */
   readonly key: string
-  /** The session whose connection it is read over; undefined for a shared one. */
+  /** The session whose private connection is used; undefined for the shared one. */
   readonly session: { readonly owner: string; readonly signal: AbortSignal } | undefined
-  /** What clients are sent when it changes. */
+  /** The notification that clients get when it changes. */
   readonly notification: ServerNotification
-  /** Reads it from the server. Resolves to false when that failed, and never rejects. */
+  /** Reads it from the server. Resolves to false if that failed; never rejects. */
   read(): Promise<boolean>
-  /** What is known of it. */
+  /** The last known content. */
   known(): readonly unknown[]
 }
 
 interface LateList {
   readonly owner: string | undefined
-  /** What clients know. */
+  /** The content that clients have. */
   answered: readonly unknown[]
   isReading: boolean
-  /** Whether a client asked while it was being read: what arrives may be older than the question. */
+  /** Whether a client asked while it was being read: what arrives may then be older than the question. */
   isAskedAgain: boolean
 }
 
 /**
- * Waits for lists, for a while. One that timed out is read again when a client asks, but nobody waits for it until it has
- * arrived in time once. Clients are notified only of a list that differs from what they were answered: they ask again
- * then, and a server that is always slow would be asked for ever.
+ * Waits a limited time for lists. A list that timed out is read again when a client asks, but nobody waits for it until
+ * it has arrived in time once. Clients are notified only if a late list differs from their answer: they ask again then,
+ * and a server that is always slow would otherwise be asked forever.
  */
 export class LateLists {
   readonly #patience: Patience
@@ -47,7 +47,7 @@ export class LateLists {
     this.#patience = patience
   }
 
-  /** Reads a list. Resolves when what is known of it is the answer. */
+  /** Reads a list. Resolves when its known content may be used as the answer. */
   async read(list: AwaitedList): Promise<void> {
     const late = this.#late.get(list.key)
     if (!late) return this.#readInTime(list)

@@ -19,7 +19,7 @@ export interface ClientIdentity {
   readonly transport: 'http' | 'stdio'
 }
 
-/** One client of the older era, with a connection or a session to itself. */
+/** One client of the older era, with its own connection or session. */
 export class LegacyClient implements Attendee {
   readonly id: string
   readonly identity: ClientIdentity
@@ -73,14 +73,14 @@ export class LegacyClient implements Attendee {
     return this.#services.limits.askTimeoutMs
   }
 
-  /** Notes what the client says about itself in `initialize`. */
+  /** Stores what the client sends about itself in `initialize`. */
   introduce({ clientInfo, capabilities }: Json): void {
     this.capabilities = isJson(capabilities) ? capabilities : {}
     this.#clientInfo = clientInfo
     this.#record.introduce(clientInfo)
   }
 
-  /** Emits no event: no client reads this surface. */
+  /** Emits no event, because no client reads this surface. */
   surface(): Surface {
     this.#surface = this.#session.currentTurn().surface(this.#surface)
     return this.#surface
@@ -90,7 +90,7 @@ export class LegacyClient implements Attendee {
     this.#wire.notify(method, {})
   }
 
-  /** The result of a request. Throws an `RpcError` for what is answered with an error. */
+  /** Returns the result of a request. Throws an `RpcError` if it must be answered with an error. */
   answer(method: string, params: Json, wire: RequestWire): Promise<Json> {
     return this.#record.count(
       method,
@@ -98,13 +98,13 @@ export class LegacyClient implements Attendee {
     )
   }
 
-  /** Takes a notification of the client. */
+  /** Handles a notification of the client. */
   notified(method: string): void {
     if (method === 'notifications/roots/list_changed') this.#services.rootsChanged(this.#standing)
   }
 
   async close(): Promise<void> {
-    // First, so that subscriptions are not ended one by one over connections that close.
+    // First, so that subscriptions do not end one by one over connections that are closing.
     const closed = this.#services.connections.closeOwner(this.id)
     this.#leaveAll()
     this.#services.offers.forget(this.id)
@@ -113,8 +113,8 @@ export class LegacyClient implements Attendee {
   }
 
   /**
-   * The same client with another view, which replaces this one. Calls under way end as they began, over the connections
-   * that both share.
+   * Returns the same client with another view, which replaces this one. Calls in flight finish unchanged, over the
+   * connections that both share.
    */
   async replacedBy(view: ProfileView, wire: StandingRequestWire): Promise<LegacyClient> {
     const { principal, activation } = this.identity
@@ -129,7 +129,7 @@ export class LegacyClient implements Attendee {
     if (this.logLevel !== undefined) this.#services.logLevels.want(this.id, view, this.logLevel)
     client.#record.introduce(this.#clientInfo)
     client.#clientInfo = this.#clientInfo
-    // What the other view does not show is not watched any more.
+    // Resources that the other view does not show are no longer watched.
     for (const uri of watched) client.#watch(uri).catch(() => {})
     return client
   }
@@ -143,7 +143,7 @@ export class LegacyClient implements Attendee {
     this.#watched.clear()
   }
 
-  /** Takes over what other replicas changed, and writes what the store has lost. */
+  /** Loads what other replicas changed, and writes what the store has lost. */
   refresh(): Promise<void> {
     return this.#session.refresh()
   }
@@ -158,7 +158,7 @@ export class LegacyClient implements Attendee {
     if (method === 'tools/list' && this.identity.activation === 'list') await this.#session.refresh()
     const result = await requests.answer(method, params, scene, new LegacyLine(this, wire))
     if (method === 'tools/list') audience.listed(this)
-    // What a search found is on the list now, for clients that asked for a list that grows.
+    // For clients whose list grows, what a search found is now on the list.
     if (method === 'tools/call' && this.identity.activation === 'list') audience.recheck(this)
     return result
   }
@@ -193,7 +193,7 @@ export class LegacyClient implements Attendee {
   }
 }
 
-/** A result that clients of older revisions can read: structured content, and the schema of it, are objects there. */
+/** A result for clients of older revisions, where structured content and its schema must be objects. */
 function legacyResult(method: string, result: Json): Json {
   if (method === 'tools/call') {
     const { structuredContent: value } = result

@@ -7,11 +7,11 @@ import type { LegacySessions } from './legacy-sessions.ts'
 import { LEGACY_VERSIONS } from './protocol.ts'
 
 const MAX_BATCH = 100
-/** What a client says of itself is kept with its session. */
+/** The parameters of `initialize` are kept with the session. */
 const MAX_INITIALIZE_CHARACTERS = 64 * 1024
 const OVERSIZE = `the parameters of initialize have more than ${MAX_INITIALIZE_CHARACTERS} characters`
 
-/** Serves clients of the older era over HTTP: each opens a session, and names it in its further requests. */
+/** Serves older clients over HTTP: each opens a session, and names it in later requests. */
 export class LegacyDoor {
   readonly #services: GatewayServices
   readonly #sessions: LegacySessions
@@ -55,19 +55,19 @@ export class LegacyDoor {
       return refuseRpc(exchange, 400, {
         id,
         code: INVALID_REQUEST,
-        message: 'initialize opens a session by itself',
+        message: 'send initialize alone, not in a batch',
       })
     if (!isJson(params) || !isJson(params.capabilities) || typeof params.protocolVersion !== 'string')
       return refuseRpc(exchange, 400, { id, code: INVALID_PARAMS, message: 'initialize lacks parameters' })
     if (isOversize(params)) return refuseRpc(exchange, 413, { id, code: INVALID_REQUEST, message: OVERSIZE })
-    // The greeting is made while the disk is busy: the first one takes as long.
+    // The response is built while the session is being saved; the first one takes about as long.
     const opened = await this.#sessions.begin(client, params, (session) => session.greeting(params))
     if (!opened) return refuseRpc(exchange, 401, { id, code: REFUSED, message: 'a token is needed' })
     const reply = this.#services.replyTo(exchange, { headers: { 'mcp-session-id': opened.id } })
     reply.finish({ jsonrpc: '2.0', id, result: opened.greeting })
   }
 
-  /** The session that a request names; refuses the request, and returns undefined, where there is none. */
+  /** The session that a request names; if there is none, refuses the request and returns undefined. */
   async #sessionOf(exchange: Exchange, client: ClientIdentity): Promise<LegacySession | undefined> {
     const id = exchange.header('mcp-session-id')
     if (id === undefined) {
@@ -78,7 +78,7 @@ export class LegacyDoor {
       this.#services.warn(error instanceof Error ? error.message : 'the store failed')
       return 'unknown' as const
     })
-    // Another replica may have it open, or the store may say more in a moment.
+    // Another replica may have it open, or the store may answer in a moment.
     if (session === 'unknown') {
       const message = 'the session cannot be looked up now; try again'
       refuseRpc(exchange, 503, { code: REFUSED, message }, { 'retry-after': '1' })
@@ -100,7 +100,7 @@ function headerFault(exchange: Exchange): { readonly status: number; readonly me
   const accept = exchange.header('accept') ?? ''
   if (!accept.includes('application/json') || !accept.includes('text/event-stream'))
     return { status: 406, message: 'accept both application/json and text/event-stream' }
-  // A web page may send other types to any address, without asking first.
+  // A web page may send other content types to any address without a preflight request.
   if (!isJsonType(exchange.header('content-type') ?? ''))
     return { status: 415, message: 'the content type must be application/json' }
   return undefined
@@ -110,7 +110,7 @@ function isJsonType(type: string): boolean {
   return type === 'application/json' || type.split(';')[0]?.trim().toLowerCase() === 'application/json'
 }
 
-/** The messages of a body: one, or a batch as revision 2025-03-26 has them. Undefined for anything else. */
+/** The messages of a body: one, or a batch as in revision 2025-03-26. Undefined for anything else. */
 function messagesOf(body: unknown): readonly Json[] | undefined {
   const messages: readonly unknown[] = Array.isArray(body) ? body : [body]
   if (messages.length === 0 || messages.length > MAX_BATCH) return undefined
@@ -129,7 +129,7 @@ function isOversize(params: Json): boolean {
   try {
     return JSON.stringify(params).length > MAX_INITIALIZE_CHARACTERS
   } catch {
-    // Nested too deep to be written.
+    // Nested too deep to be serialized.
     return true
   }
 }

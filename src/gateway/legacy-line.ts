@@ -12,7 +12,7 @@ interface LineOwner {
   readonly logLevel: string | undefined
 }
 
-/** The way back to a client of the older era: it is asked over its own connection, while the request waits. */
+/** Reaches a client of the older era: it is asked over its own connection, while the request waits. */
 export class LegacyLine implements ClientLine {
   readonly era = 'legacy'
   readonly owner: string

@@ -57,7 +57,7 @@ export class LegacySession {
     return opened
   }
 
-  /** False while a call is under way. */
+  /** False while a call is in flight. */
   get isIdle(): boolean {
     return this.#underWay.size === 0
   }
@@ -66,14 +66,14 @@ export class LegacySession {
     return this.#client.identity
   }
 
-  /** Serves requests with this view from now on, and notifies the client of it. Calls under way end as they began. */
+  /** Serves requests with this view from now on, and notifies the client. Calls in flight finish with the old view. */
   show(view: ProfileView): Promise<void> {
     this.#isRetired = false
     if (this.#shown === view) return this.#showing
     this.#shown = view
     const showing = this.#showing.catch(() => {}).then(() => this.#show(view))
     this.#showing = showing
-    // It is tried again by the next request.
+    // The next request tries again.
     showing.catch(() => {
       if (this.#shown === view) this.#shown = undefined
     })
@@ -90,7 +90,7 @@ export class LegacySession {
     else this.#client.changed('notifications/tools/list_changed')
   }
 
-  /** Closes once the calls under way have ended. */
+  /** Closes once the calls in flight have ended. */
   async retire(): Promise<void> {
     this.#isRetired = true
     this.#events?.end()
@@ -119,7 +119,7 @@ export class LegacySession {
     }
   }
 
-  /** Takes over what other replicas changed, and writes what the store has lost. */
+  /** Loads what other replicas changed, and writes what the store has lost. */
   refresh(): Promise<void> {
     return this.#client.refresh()
   }
@@ -134,7 +134,7 @@ export class LegacySession {
     const relayed: (Promise<boolean> | undefined)[] = []
     const answers = messages.map((message) => {
       if (reply && isRequest(message)) return this.#answer(requestOf(message, exchange), reply)
-      // What belongs to no request of this replica may belong to one of another.
+      // A message about an unknown request may belong to a request of another replica.
       if (!this.take(message)) relayed.push(this.#services.replicas?.relay(this.id, message))
       return undefined
     })
@@ -143,7 +143,9 @@ export class LegacySession {
     else await Promise.all(answers)
   }
 
-  /** Takes a notification or a response. Returns false when it is about a request or question that is not known here. */
+  /**
+   * Handles a notification or a response. Returns false if it is about a request or question that is not known here.
+   */
   take({ method, params, ...response }: Json): boolean {
     if (typeof method !== 'string') return this.#asks.answered(response)
     if (method === 'notifications/cancelled') return this.#cancel(params)
@@ -151,7 +153,7 @@ export class LegacySession {
     return true
   }
 
-  /** Answers a GET: the stream for what the gateway sends between requests. One at a time. */
+  /** Answers a GET: opens the stream for messages between requests. There is one at a time. */
   listen(exchange: Exchange): void {
     if (this.#isClosed) {
       refuseUnknown(exchange)
@@ -215,17 +217,17 @@ export class LegacySession {
   }
 }
 
-/** Why a request was aborted: its client asked for that. */
+/** Thrown when the client cancelled its request. */
 class Cancelled extends Error {
   override readonly name = 'Cancelled'
 }
 
-/** Another token's session, and one that ended, look the same as none. */
+/** The response for an unknown session. Sessions of other tokens and ended ones look the same. */
 export function refuseUnknown(exchange: Exchange): void {
   refuseRpc(exchange, 404, { code: -32_001, message: 'Session not found' })
 }
 
-/** Accepts messages, unless one of them could be neither passed on nor kept for that. */
+/** Accepts messages, unless one of them could be neither passed on nor queued. */
 function accept(exchange: Exchange, passedOn: readonly (boolean | undefined)[]): void {
   const message = 'the replica that this is for cannot be reached; try again'
   if (passedOn.includes(false)) refuseRpc(exchange, 503, { code: REFUSED, message }, { 'retry-after': '1' })

@@ -8,19 +8,19 @@ import { isSessionId, type SessionRecord, SessionRecords } from './session-recor
 import { SessionSearches } from './session-searches.ts'
 
 const SWEEP_MS = 60_000
-/** When the store is asked again for a session that another replica has open and is writing. */
+/** The delays after which the store is asked again for a session that another replica is writing. */
 const LOOK_AGAIN_MS = [10, 40, 150, 300, 500, 1_000, 1_000]
 
 /**
- * The sessions of older clients over HTTP: those that are open, and those that can be opened again, after a restart or
- * because they made room for others. Only the token that opened a session can use it.
+ * The sessions of older clients over HTTP: open ones, and closed ones that can be reopened, after a restart or because
+ * they made room for others. Only the token that opened a session can use it.
  */
 export class LegacySessions implements RelayTarget {
   readonly #services: GatewayServices
   readonly #access: Access
   readonly #records: SessionRecords
   readonly #open = new Map<string, Promise<LegacySession>>()
-  /** Sessions that were closed here and can be opened again, the first one that was closed at the head. */
+  /** Sessions that were closed here and can be reopened, the first one to be closed at the head. */
   readonly #closed = new Set<string>()
   readonly #searches: SessionSearches
   readonly #stopListening: () => void
@@ -32,7 +32,7 @@ export class LegacySessions implements RelayTarget {
     this.#records = new SessionRecords(services.store, services)
     this.#searches = new SessionSearches(services.now)
     services.relayTarget = this
-    // A store that was away may have taken nothing meanwhile, or have lost what it had.
+    // A store that was unreachable may have missed writes, or may have lost data.
     this.#stopListening = services.store?.onBack(() => void this.rewrite()) ?? (() => {})
     this.#sweepLater()
   }
@@ -43,7 +43,7 @@ export class LegacySessions implements RelayTarget {
   }
 
   /**
-   * Opens a session for a client that sent these parameters of `initialize`; undefined when its token is no longer
+   * Opens a session for a client that sent these parameters of `initialize`; undefined if its token is no longer
    * accepted. `greet` runs while the session is being saved.
    */
   async begin<Greeting>(
@@ -67,8 +67,8 @@ export class LegacySessions implements RelayTarget {
   }
 
   /**
-   * The session with this id, if it is the client's, with the view that its profile has now. Rejects when nobody can say
-   * now whether there is one.
+   * The session with this id, if it belongs to the client, with the current view of its profile. Rejects if it cannot
+   * be determined whether there is one.
    */
   async find(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
     const session = await (this.#open.get(id) ?? this.#restore(id, client))
@@ -85,7 +85,7 @@ export class LegacySessions implements RelayTarget {
     await this.remove(session.id)
   }
 
-  /** Removes what is kept of a session. */
+  /** Deletes the stored state of a session. */
   async remove(id: string): Promise<void> {
     this.#closed.delete(id)
     await this.#records.remove(id)
@@ -93,8 +93,8 @@ export class LegacySessions implements RelayTarget {
   }
 
   /**
-   * Ends the sessions that their clients may no longer use, all at once. One whose profile has other settings now goes on
-   * with them; one whose profile is gone ends after the calls that are under way.
+   * Ends all sessions that their clients may no longer use. If a profile's settings changed, its sessions continue with
+   * the new ones; if a profile is gone, its sessions end after the calls in flight.
    */
   async review(): Promise<void> {
     const reviewed = [...this.#open.values()].map(async (opening) => {
@@ -110,7 +110,7 @@ export class LegacySessions implements RelayTarget {
     await Promise.all((await this.#opened()).map((session) => session.close()))
   }
 
-  /** Takes a message that came to another replica, if the session is open here. */
+  /** Handles a message that arrived at another replica, if the session is open here. */
   async take(id: string, message: Json): Promise<void> {
     const session = await this.#open.get(id)
     session?.take(message)
@@ -124,7 +124,7 @@ export class LegacySessions implements RelayTarget {
   wanted(id: string): boolean {
     const opening = this.#open.get(id)
     if (!opening) return false
-    // What belongs to the session comes first: whoever finds its record opens it.
+    // The session's data is written before its record, because a replica that finds the record opens the session.
     opening
       .then((session) => session.refresh())
       .then(() => this.#records.write(id))
@@ -140,29 +140,29 @@ export class LegacySessions implements RelayTarget {
   async #review(session: LegacySession): Promise<void> {
     if (!this.#access.stillAccepts(session.identity.principal)) return this.end(session)
     const current = this.#current(session.identity)
-    // What fails here is tried again by the next request.
+    // If this fails, the next request tries again.
     if (current) await session.show(current.view).catch((error) => this.#services.warn(String(error)))
     else await session.retire()
   }
 
-  /** A client with the view that its profile has now; undefined when it may no longer come in. */
+  /** A client with the current view of its profile; undefined if it may no longer connect. */
   #current(client: ClientIdentity): ClientIdentity | undefined {
     if (!this.#access.stillAccepts(client.principal)) return undefined
     const view = this.#services.sessions.view(client.view.profile, client.principal)
     return view && { ...client, view }
   }
 
-  /** Opens a session again that another process, or an earlier start, had open. */
+  /** Reopens a session that another process, or an earlier start, had open. */
   async #restore(id: string, client: ClientIdentity): Promise<LegacySession | undefined> {
     const record = (await this.#records.load(id)) ?? (await this.#seek(id, client.principal.id))
     if (record?.principal !== client.principal.id || record.profile !== client.view.profile) return undefined
-    // Whatever makes room for it takes its place among those that are closed.
+    // Making room for it closes another session.
     this.#closed.delete(id)
     await this.#makeRoom()
-    // Two requests may have come at once.
+    // Two requests may have arrived at once.
     const known = this.#open.get(id)
     if (known) return known
-    // The record took a while: tokens and profiles may have changed.
+    // Tokens and profiles may have changed while the record was loading.
     const current = this.#current(client)
     if (!current) return undefined
     const session = await this.#start(id, { ...current, activation: record.activation }, record.initialize)
@@ -171,7 +171,7 @@ export class LegacySessions implements RelayTarget {
     return session
   }
 
-  /** The record of a session that was not saved, or that the store has lost, from the replica that has it open. */
+  /** The record of a session that is missing in the store, from the replica that has it open. */
   async #seek(id: string, principal: string): Promise<SessionRecord | undefined> {
     const { replicas, schedule } = this.#services
     if (!replicas || !isSessionId(id) || this.#searches.isMissing(id)) return undefined
@@ -211,8 +211,8 @@ export class LegacySessions implements RelayTarget {
   }
 
   /**
-   * What is kept of sessions that were closed is limited too: a client can open any number, one after another. Where there
-   * are replicas, another one may have the session open.
+   * The number of closed sessions is limited too, because a client can open any number, one after another. With
+   * replicas, another one may have the session open.
    */
   #noteClosed(id: string): void {
     const { limits, replicas } = this.#services
@@ -223,7 +223,10 @@ export class LegacySessions implements RelayTarget {
     if (maxSessions > 0 && this.#closed.size > maxSessions && first !== undefined) void this.remove(first)
   }
 
-  /** The session that was idle the longest makes room; with a store it can come back. One with a call under way stays. */
+  /**
+   * Closes the session that was idle the longest; with a store it can be reopened. A session with a call in flight
+   * stays.
+   */
   async #makeRoom(): Promise<void> {
     const { maxSessions } = this.#services.limits
     if (maxSessions === 0 || this.#open.size < maxSessions) return

@@ -35,7 +35,7 @@ export class PostWire implements RequestWire {
   async flushed(): Promise<void> {}
 }
 
-/** Reaches the client between its requests, over the stream that it listens to, if there is one. */
+/** Reaches the client between its requests, over its open stream, if there is one. */
 export class StandingWire implements StandingRequestWire {
   readonly signal = new AbortController().signal
   readonly meta = {}

@@ -5,8 +5,8 @@ import type { ProfileView } from './profile-view.ts'
 const MAX_WATCHED = 1_000
 
 /**
- * Watches the resources that a `subscriptions/listen` of a modern client names, and calls `updated` when one of them
- * changes. Resolves, once they are found, with how to stop.
+ * Watches the resources in a modern client's `subscriptions/listen`, and calls `updated` when one of them changes.
+ * Resolves, once they are found, with a function that stops it.
  */
 export async function watchListened(
   { offers, subscriptions }: Pick<GatewayServices, 'offers' | 'subscriptions'>,
@@ -15,7 +15,7 @@ export async function watchListened(
   updated: (uri: string) => void,
 ): Promise<() => void> {
   const watching = namedResources(listen).map(async (uri) => {
-    // Nobody has this resource, so it cannot change.
+    // No server has this resource, so it cannot change.
     const offer = await offers.resource(uri, { view }).catch(() => undefined)
     return offer && subscriptions.watch(offer, () => updated(uri))
   })

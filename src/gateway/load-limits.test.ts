@@ -9,7 +9,7 @@ describe('the load of clients', () => {
     const end = load.begin('ada')
     load.begin('ada')
     expect(load.isFull('ada')).toBe(true)
-    expect(() => load.begin('ada')).toThrow('too many calls are under way')
+    expect(() => load.begin('ada')).toThrow('too many calls are in flight')
     load.begin('bob')
     end()
     load.begin('ada')

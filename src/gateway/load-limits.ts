@@ -3,26 +3,26 @@ import { REFUSED, RpcError } from './json-rpc.ts'
 
 const RETRY_MS = 1_000
 const MINUTE_MS = 60_000
-/** Clients whose rate is remembered; those that were quiet the longest are forgotten. */
+/** Clients whose rate is remembered; the least recently active ones are forgotten. */
 const MAX_CLIENTS = 10_000
 
-/** The error for a call that is turned away, with a hint when to try again. */
+/** The error for a call that is refused, with a hint when to retry. */
 export function overloaded(message: string, retryAfterMs = RETRY_MS): RpcError {
   return new RpcError(REFUSED, message, { retryAfterMs })
 }
 
 interface Usage {
   underWay: number
-  /** Calls that may start now: one more with each share of a minute that passes. */
+  /** Calls that may start now; it grows steadily with time. */
   allowance: number
   at: number
-  /** Calls that began since they were last asked for. */
+  /** Calls started since `takeUse()` was last called. */
   started: number
-  /** Calls under way at other replicas, about. */
+  /** Calls in flight at other replicas, approximately. */
   elsewhere: number
 }
 
-/** How many calls each client has under way, and how many it may start in a minute. */
+/** Limits how many calls each client has in flight, and how many it starts per minute. */
 export class ClientLoad {
   readonly #limits: Pick<Limits, 'maxCallsPerClient' | 'callsPerMinute'>
   readonly #now: () => number
@@ -35,27 +35,29 @@ export class ClientLoad {
     this.#now = now
   }
 
-  /** Calls under way, over all clients. */
+  /** Calls in flight, over all clients. */
   get total(): number {
     return this.#total
   }
 
-  /** Resolves once no call is under way. */
+  /** Resolves once no call is in flight. */
   idle(): Promise<void> {
     if (this.#total === 0) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** True when a call of this client would be turned away. */
+  /** True if a call of this client would be refused. */
   isFull(principal: string): boolean {
     const { maxCallsPerClient } = this.#limits
     return maxCallsPerClient > 0 && this.#underWay(principal) >= maxCallsPerClient
   }
 
-  /** Notes that a call begins; returns how to end it. Throws when the client has too many, or starts them too fast. */
+  /**
+   * Counts a call; returns a function that ends it. Throws if the client has too many calls, or starts them too fast.
+   */
   begin(principal: string): () => void {
     const usage = this.#of(principal)
-    if (this.isFull(principal)) throw overloaded('too many calls are under way; wait for some of them to end')
+    if (this.isFull(principal)) throw overloaded('too many calls are in flight; wait for some of them to end')
     const { callsPerMinute } = this.#limits
     if (callsPerMinute > 0 && usage.allowance < 1)
       throw overloaded(
@@ -73,7 +75,9 @@ export class ClientLoad {
     }
   }
 
-  /** What clients did since this was last called, and do now; those that do nothing are left out. */
+  /**
+   * What each client did since the last call of this method, and its calls in flight; inactive clients are left out.
+   */
   takeUse(): readonly { readonly principal: string; readonly underWay: number; readonly started: number }[] {
     const uses = [...this.#usage].map(([principal, usage]) => {
       const { underWay, started } = usage
@@ -84,7 +88,7 @@ export class ClientLoad {
     return uses.filter(({ underWay, started }) => underWay > 0 || started > 0)
   }
 
-  /** Counts what a client does at other replicas; until the next `takeUse()`. */
+  /** Adds a client's load at other replicas, until the next `takeUse()`. */
   noteElsewhere(principal: string, { underWay, started }: { underWay: number; started: number }): void {
     const usage = this.#of(principal)
     usage.elsewhere = underWay
@@ -122,7 +126,7 @@ interface Queue {
   readonly waiting: Set<() => void>
 }
 
-/** How many requests are under way at each server, and which wait for their turn, first come, first served. */
+/** Limits the concurrent requests at each server; others wait, first come, first served. */
 export class ServerLoad {
   readonly #limits: Pick<Limits, 'maxCallsPerServer' | 'maxQueuedPerServer'>
   readonly #queues = new Map<string, Queue>()
@@ -131,7 +135,7 @@ export class ServerLoad {
     this.#limits = limits
   }
 
-  /** Takes a place at a server that has room; returns how to give it back, and undefined when it has none. */
+  /** Takes a slot at a server; returns a function that releases it, or undefined if there is no free slot. */
   enterAtOnce(place: string): (() => void) | undefined {
     const queue = this.#queueOf(place)
     const { maxCallsPerServer } = this.#limits
@@ -141,8 +145,8 @@ export class ServerLoad {
   }
 
   /**
-   * Waits for a place at a server; returns how to give it back. Rejects at once when too many wait already, and with the
-   * reason of the signal when that fires first.
+   * Waits for a slot at a server; returns a function that releases it. Rejects at once if too many requests wait
+   * already, and with the signal's reason if the signal fires first.
    */
   async enter(place: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
@@ -179,7 +183,7 @@ export class ServerLoad {
     })
   }
 
-  /** Whoever waits the longest takes over the place. */
+  /** The request that has waited the longest gets the slot. */
   #leave(place: string, queue: Queue): void {
     const [next] = queue.waiting
     if (next) {

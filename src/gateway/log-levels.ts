@@ -13,15 +13,15 @@ export const LEVELS: readonly string[] = [
   'emergency',
 ]
 
-/** Whether a message of this level is at least as severe as the client wants; all are when it did not say. */
+/** Whether a message of this level is at least as severe as the client wants; without a wanted level, all are. */
 export function isLoud(level: unknown, wanted: string | undefined): boolean {
   return wanted === undefined || LEVELS.indexOf(String(level)) >= LEVELS.indexOf(wanted)
 }
 
 /**
- * The log messages that servers of the older era are asked for. Clients share the connection to a server, so the server is
- * asked for the least severe level that any of them wants, and each client gets those it wants. Modern servers learn the
- * level with each request.
+ * The log levels requested from older servers. Clients share the connection to a server, so the server is asked for the
+ * least severe level that any of them wants, and each client gets the messages it wants. Modern servers get the level
+ * with each request.
  */
 export class LogLevels {
   readonly #servers: ConnectedServers
@@ -32,7 +32,7 @@ export class LogLevels {
     this.#servers = servers
   }
 
-  /** Notes which level a client wants, and asks the servers that run for it. */
+  /** Sets the level that a client wants, and requests it from running servers. */
   want(client: string, view: ProfileView, level: string): void {
     this.#wanted.set(client, { view, level })
     for (const { server, state } of this.#servers.status()) if (state === 'ready') this.#ask(server)
@@ -43,7 +43,7 @@ export class LogLevels {
     this.#wanted.delete(client)
   }
 
-  /** Asks a server that has started: it knows nothing of what an earlier process was asked for. */
+  /** Requests the level from a server that has just started. */
   started(server: string): void {
     this.#asked.delete(server)
     this.#ask(server)

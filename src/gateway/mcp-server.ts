@@ -11,12 +11,12 @@ import { type Json, RpcError } from './json-rpc.ts'
 import type { GatewayDescription } from './presentation.ts'
 import { type Era, methodsOf } from './protocol.ts'
 
-/** Answers one request of a client. What it returns is the result, as it is. */
+/** Answers one request of a client. The return value is the result, unchanged. */
 export type Handle = (method: string, params: Json, ctx: ServerContext) => Promise<Json>
 
 /**
- * The SDK's server, with requests and results passed on as they are: nothing is parsed again, nothing is dropped. It
- * serves clients over stdio, and the rare requests of modern clients over HTTP.
+ * The SDK's server, with requests and results passed on unchanged: nothing is parsed again or dropped. It serves
+ * clients over stdio, and the rare requests of modern clients over HTTP.
  */
 export class RawServer extends Server {
   constructor({ info, capabilities, instructions }: GatewayDescription, era: Era, handle: Handle) {
@@ -32,18 +32,18 @@ export class RawServer extends Server {
       )
   }
 
-  /** Asks the client for something between its requests. */
+  /** Asks the client between its requests. */
   ask(method: string, params: Json | undefined, { timeoutMs, signal }: AskLimits): Promise<Json> {
     const request = { method, ...(params === undefined ? {} : { params: { ...params } }) }
     return this.request(request, ANYTHING, { timeout: timeoutMs, signal })
   }
 
-  /** Sends a notification; one that cannot be sent is dropped. */
+  /** Sends a notification, or drops it if it cannot be sent. */
   tell(method: string, params: Json): void {
     this.notification({ method, params: { ...params } }).catch(() => {})
   }
 
-  /** The SDK would parse results here and drop what it does not know. */
+  /** The SDK would parse results here and drop unknown fields. */
   protected override _wrapHandler(_method: string, handler: Handler): Handler {
     return handler
   }
@@ -51,7 +51,7 @@ export class RawServer extends Server {
 
 type Handler = (request: JSONRPCRequest, ctx: ServerContext) => Promise<Result>
 
-/** A schema that takes everything and changes nothing. */
+/** A schema that accepts everything and changes nothing. */
 export const ANYTHING: StandardSchemaV1<Json, Json> = {
   '~standard': { version: 1, vendor: 'toolcrib', validate: (value) => ({ value: isJsonOrEmpty(value) }) },
 }

@@ -2,10 +2,10 @@ import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
 import type { GatewaySessions } from './gateway-sessions.ts'
 import { Counter, Histogram, type Labels, type MetricValues, metricText } from './prometheus.ts'
 
-/** The values of a gauge, read when they are asked for. */
+/** Reads the values of a gauge. */
 export type Gauge = () => readonly { readonly labels: Labels; readonly value: number }[]
 
-/** Counts what happens, for `/metrics`. Labels are servers, profiles and outcomes: never tools, clients or arguments. */
+/** The counters of `/metrics`. Labels are servers, profiles and outcomes, never tools, clients or arguments. */
 export class Metrics {
   readonly #sessions: Pick<GatewaySessions, 'names' | 'profileOf'>
   readonly #calls = new Counter('toolcrib_calls_total', 'Calls of tools, by server, profile and outcome.')
@@ -32,7 +32,7 @@ export class Metrics {
     this.#unsubscribe = registry.subscribe((event) => this.#count(event))
   }
 
-  /** Shows a gauge from now on. */
+  /** Adds a gauge. */
   watch(name: keyof typeof GAUGES, gauge: Gauge): void {
     this.#gauges.set(name, gauge)
   }
@@ -41,12 +41,12 @@ export class Metrics {
     this.#requests.add({ route, status: String(status) })
   }
 
-  /** Notes what a list of tools left out. */
+  /** Counts the tokens that a list of tools saved. */
   listed(profile: string | undefined, savedTokens: number): void {
     this.#saved.add({ profile: profile ?? '' }, savedTokens)
   }
 
-  /** Everything in the text format of Prometheus. */
+  /** All metrics in the text format of Prometheus. */
   text(): string {
     return this.values().map(metricText).join('')
   }
@@ -82,7 +82,7 @@ export class Metrics {
 
 const GAUGES = {
   toolcrib_sessions: 'Sessions of older clients that are open.',
-  toolcrib_calls_under_way: 'Requests under way at servers.',
+  toolcrib_calls_under_way: 'Requests in flight at servers.',
   toolcrib_calls_parked: 'Calls that wait for an answer of their client.',
   toolcrib_server_ready: '1 for a server that runs, 0 for one that does not.',
   toolcrib_tools: 'Tools that are registered.',
@@ -100,7 +100,7 @@ const OUTCOMES = [
   'cancelled',
 ]
 
-/** Tools may fail with codes of their own, as many as they like. */
+/** Tools may return any number of codes. */
 function outcomeOf(code: string | undefined): string {
   return code !== undefined && OUTCOMES.includes(code) ? code : 'error'
 }

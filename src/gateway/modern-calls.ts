@@ -8,7 +8,7 @@ import { type ParkedElsewhere, UnreachableReplica } from './remote-calls.ts'
 import type { Replicas } from './replicas.ts'
 import type { RequestStates } from './request-states.ts'
 
-// Servers ask in the middle of a call: nobody knows what this one had done by then.
+// Servers ask in the middle of a call, so it is unknown what this one had done by then.
 const LOST =
   'the call ended without a result, because the gateway that held it stopped; it may have done part of its work, so check that before you call again without requestState'
 const CROWDED =
@@ -25,7 +25,9 @@ interface ModernCall {
   readonly boundTo: string
 }
 
-/** Runs the requests of modern clients that servers may ask something about, and keeps those that wait for an answer. */
+/**
+ * Runs the requests of modern clients during which servers may ask questions, and keeps those that wait for an answer.
+ */
 export class ModernCalls {
   readonly #states: RequestStates
   readonly #records: ParkedRecords
@@ -34,9 +36,9 @@ export class ModernCalls {
   readonly #newId: () => string
   readonly #replicas: () => Replicas | undefined
   readonly #parked = new Map<string, { readonly call: PendingCall; readonly stopTimer: () => void }>()
-  /** Rejects each request that is under way. */
+  /** Rejects each request in flight. */
   readonly #underWay = new Set<(error: RpcError) => void>()
-  /** Calls whose work goes on, or waits for questions. */
+  /** Calls that run, or wait for answers. */
   readonly #running = new Set<PendingCall>()
 
   constructor(
@@ -58,7 +60,7 @@ export class ModernCalls {
     return this.#parked.size
   }
 
-  /** Answers a request with its result, or with what a server asks first; with an error when the gateway stops before. */
+  /** Answers a request with its result, or with a question of the server; with an error if the gateway stops first. */
   run(call: ModernCall, work: (params: Json, line: ClientLine) => Promise<Json>): Promise<Json> {
     return new Promise((resolve, reject) => {
       this.#underWay.add(reject)
@@ -84,7 +86,10 @@ export class ModernCalls {
     return this.#progress(pending, boundTo)
   }
 
-  /** Continues a call that is parked here with a request that came to another replica; undefined when it is not. */
+  /**
+   * Continues a call that is parked here with a request that arrived at another replica; undefined if the call is not
+   * here.
+   */
   resume(id: string, boundTo: string, request: ModernRequest): Promise<Json> | undefined {
     const parked = this.#take(id)
     if (!parked) return undefined
@@ -107,19 +112,19 @@ export class ModernCalls {
     }
     const { result } = progressed
     if (result.resultType !== 'input_required') return result
-    // A modern server keeps its own state at the client; here it is sealed, for this client and tool alone.
+    // A modern server keeps its own state at the client; here it is sealed for this client and tool.
     const { requestState } = result
     const content = requestState === undefined ? {} : { requestState }
     return { ...result, requestState: await this.#states.seal(content, boundTo) }
   }
 
-  /** Answers the requests that are still under way, and cancels their work: this gateway stops without the results. */
+  /** Answers the requests in flight with an error, and cancels their work, because the gateway stops. */
   giveUp(): void {
     for (const reject of this.#underWay) reject(new RpcError(INTERNAL_ERROR, STOPPING))
     for (const call of this.#running) call.abandon('the gateway is stopping')
   }
 
-  /** Gives up the calls of these principals that wait for an answer. */
+  /** Cancels the calls of these principals that wait for an answer. */
   abandon(principals: ReadonlySet<string>): void {
     for (const [id, { call }] of [...this.#parked]) {
       if (!principals.has(call.principal)) continue
@@ -129,7 +134,7 @@ export class ModernCalls {
   }
 
   close(): void {
-    // Their records stay: whoever starts next knows that these calls were lost.
+    // Their records stay, so that the next process knows that these calls were lost.
     for (const { call, stopTimer } of this.#parked.values()) {
       stopTimer()
       call.abandon('the gateway is stopping')
@@ -137,12 +142,12 @@ export class ModernCalls {
     this.#parked.clear()
   }
 
-  /** Questions that a server asks at once arrive one after another, and are put to the client together. */
+  /** Waits briefly, so that questions that a server asks together are sent to the client together. */
   #gather(): Promise<void> {
     return new Promise((resolve) => this.#schedule(GATHER_MS, resolve))
   }
 
-  /** What the client brings back: a parked call, or the state of a modern server. */
+  /** Opens what the client sent back: a parked call, or the state of a modern server. */
   async #open(
     state: unknown,
     boundTo: string,
@@ -166,12 +171,15 @@ export class ModernCalls {
     if (parked) return { parked }
     const replicas = this.#replicas()
     const { holder } = content
-    // Also one that was parked here: another replica may have continued it, and its result may not have arrived.
+    // Even one that was parked here: another replica may have continued it, and its result may not have arrived.
     if (replicas && typeof holder === 'string') return { elsewhere: { holder, call: content.parked } }
     return this.#lost(content.parked, new RpcError(INVALID_PARAMS, 'Invalid or expired requestState'))
   }
 
-  /** A call that may be parked at another replica: one that sealed its state while Redis was away has a key of its own. */
+  /**
+   * A call that may be parked at another replica: if Redis was away, the other replica sealed its state with its own
+   * key.
+   */
   #parkedElsewhere(state: unknown): ParkedElsewhere | undefined {
     const replicas = this.#replicas()
     if (!replicas || typeof state !== 'string') return undefined
@@ -180,7 +188,7 @@ export class ModernCalls {
     return isElsewhere ? { holder, call, unchecked: state } : undefined
   }
 
-  /** Throws what is wrong with a call that nobody has: the process that had it may be gone. */
+  /** Throws the error for a call that no replica has: its process may be gone. */
   async #lost(id: string, error: unknown): Promise<never> {
     if (error instanceof UnreachableReplica) throw error
     const isLost = await this.#records.has(id)

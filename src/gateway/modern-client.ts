@@ -8,10 +8,10 @@ import { type ModernRequest, PendingCall } from './pending-call.ts'
 import type { ProfileView } from './profile-view.ts'
 import { CLIENT_INFO_KEY } from './protocol.ts'
 
-/** Requests that a server may ask something about before it answers. */
+/** Requests during which a server may ask questions. */
 const INTERACTIVE = ['tools/call', 'prompts/get', 'resources/read']
 
-/** Who modern clients are, and what they see: their list never grows. */
+/** The identity of modern clients, and what they see: their list never grows. */
 export type ModernIdentity = Omit<ClientIdentity, 'activation'>
 
 /** Clients of the modern era with the same token and profile. Each of their requests is independent. */
@@ -42,11 +42,11 @@ export class ModernClient implements Attendee {
     this.#session = session
     this.#notify = notify
     this.#leave = services.audience.add(this)
-    // Nobody says when a list was fetched: what there is now counts as seen.
+    // It is unknown when a client fetched its list, so the current one counts as seen.
     services.audience.listed(this)
   }
 
-  /** Emits no event: no client reads this surface. */
+  /** Emits no event, because no client reads this surface. */
   surface(): Surface {
     this.#surface = this.#session.currentTurn().surface(this.#surface)
     return this.#surface
@@ -56,13 +56,13 @@ export class ModernClient implements Attendee {
     this.#notify(method)
   }
 
-  /** The result of a request. Throws an `RpcError` for what is answered with an error. */
+  /** Returns the result of a request. Throws an `RpcError` if it must be answered with an error. */
   answer(method: string, params: Json, request: ModernRequest): Promise<Json> {
     const record = this.#services.clients.modern(this.#facts, request.envelope[CLIENT_INFO_KEY])
     return record.count(method, this.#answer(method, params, request))
   }
 
-  /** Notes that a client with this `_meta` listens; returns how to note that it does no longer. */
+  /** Counts a client with this `_meta` as listening; returns a function that ends it. */
   listens(meta: unknown): () => void {
     const info = isJson(meta) ? meta[CLIENT_INFO_KEY] : undefined
     return this.#services.clients.modern(this.#facts, info).opened()

@@ -39,12 +39,12 @@ export class ModernDoor {
     return new ModernDoor(services, { principal, view, transport: 'http' }, session)
   }
 
-  /** True while no request is under way. A client that only listens counts as a request. */
+  /** True while no request is in flight. A listening client counts as a request. */
   get isIdle(): boolean {
     return this.#underWay.size + this.#sending.size + this.#listening.size === 0
   }
 
-  /** True once it takes no more requests. */
+  /** True once it accepts no more requests. */
   get isEnding(): boolean {
     return this.#isRetired || this.#isCut || this.#closing !== undefined
   }
@@ -73,14 +73,16 @@ export class ModernDoor {
     else exchange.respondWith(await this.#rare(exchange, body))
   }
 
-  /** Ends all that is under way, and closes. */
+  /** Cancels everything in flight, and closes. */
   async cut(): Promise<void> {
     this.#isCut = true
     for (const exchange of [...this.#underWay, ...this.#sending, ...this.#listening]) exchange.cut()
     await this.close()
   }
 
-  /** Takes no more requests, ends the streams of clients that listen, and closes when the calls under way have ended. */
+  /**
+   * Accepts no more requests, ends the streams of listening clients, and closes when the calls in flight have ended.
+   */
   async retire(): Promise<void> {
     this.#isRetired = true
     for (const exchange of this.#listening) exchange.cut()
@@ -133,7 +135,7 @@ export class ModernDoor {
     const response = await handler.fetch(exchange.toRequest(), { parsedBody: body })
     if (!isJson(body) || body.method !== 'subscriptions/listen' || !response.ok)
       return this.#whileSent(response, exchange)
-    // It began to listen while the door was retired.
+    // It began to listen while the door was retiring.
     if (this.#isRetired) exchange.cut()
     else this.#listening.add(exchange)
     const stop = await watchListened(this.#services, this.#client.view, body, (uri) =>
@@ -147,7 +149,7 @@ export class ModernDoor {
     })
   }
 
-  /** A call may be under way for as long as its stream is open. */
+  /** A call may be in flight as long as its stream is open. */
   #whileSent(response: Response, exchange: Exchange): Response {
     if (response.headers.get('content-type') !== 'text/event-stream' || !response.body) return response
     this.#sending.add(exchange)
@@ -179,7 +181,7 @@ export class ModernDoor {
     })
   }
 
-  /** Announces a changed list. Without a handler nobody listens. */
+  /** Announces a changed list. Without a handler, no client listens. */
   async #notify(method: string): Promise<void> {
     const notify = (await this.#handler)?.notify
     if (method === 'notifications/tools/list_changed') notify?.toolsChanged()
@@ -188,7 +190,7 @@ export class ModernDoor {
   }
 }
 
-/** The same response; calls `ended` once, when its body has been sent or nobody reads it any more. */
+/** Returns the same response, and calls `ended` once its body has been sent or is no longer read. */
 function whenEnded(response: Response, ended: () => void): Response {
   const passOn = new TransformStream<Uint8Array, Uint8Array>()
   response.body?.pipeTo(passOn.writable).then(ended, ended)

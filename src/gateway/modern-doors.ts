@@ -4,18 +4,18 @@ import { ModernDoor } from './modern-door.ts'
 import type { Principal } from './principal.ts'
 import type { ProfileView } from './profile-view.ts'
 
-/** A door, and what it was opened for: known before it is open. */
+/** A door and its key, which is known before the door is open. */
 interface KnownDoor {
   readonly principal: Principal
   readonly view: ProfileView
   readonly opening: Promise<ModernDoor>
 }
 
-/** The doors of modern clients over HTTP: one for each token and profile. */
+/** The doors of modern clients over HTTP: one per token and profile. */
 export class ModernDoors {
   readonly #services: GatewayServices
   readonly #access: Access
-  /** The door that was not used for the longest comes first. */
+  /** The least recently used door comes first. */
   readonly #doors = new Map<string, KnownDoor>()
   /** Doors of views that are no longer current, until their calls have ended. */
   readonly #retired = new Set<KnownDoor>()
@@ -46,8 +46,8 @@ export class ModernDoors {
   }
 
   /**
-   * Ends what is under way for tokens that are no longer accepted. Calls for a view that is no longer current end as they
-   * began; the next request gets the view that is.
+   * Cancels what is in flight for tokens that are no longer accepted. Calls for a view that is no longer current
+   * finish; the next request uses the current view.
    */
   async review(): Promise<void> {
     for (const [key, door] of [...this.#doors]) {
@@ -72,7 +72,7 @@ export class ModernDoors {
       .finally(() => this.#retired.delete(door))
   }
 
-  /** Tokens of an issuer can be of any number of users. */
+  /** An OAuth issuer can have any number of users. */
   async #makeRoom(): Promise<void> {
     const { maxSessions } = this.#services.limits
     if (maxSessions === 0 || this.#doors.size < maxSessions) return

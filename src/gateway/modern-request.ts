@@ -15,7 +15,7 @@ import {
 } from './protocol.ts'
 import type { Reply } from './reply.ts'
 
-/** A modern request in the form that clients send: headers and body agree, and everything has its type. */
+/** A modern request in the usual form: headers and body agree, and every field has its type. */
 export interface PlainRequest {
   readonly id: string | number
   readonly method: string
@@ -23,7 +23,7 @@ export interface PlainRequest {
   readonly meta: Json
 }
 
-/** Where the name that the `Mcp-Name` header repeats is. */
+/** Where the parameters have the name that the `Mcp-Name` header repeats. */
 const NAMED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
@@ -34,8 +34,8 @@ const NAMED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads a request of the modern era. Undefined for anything unusual, which the SDK's own handler decides on: it has the
- * right error for each deviation.
+ * Parses a modern request. Undefined for anything unusual, which is left to the SDK's handler: it has the right error
+ * for each deviation.
  */
 export function readPlainRequest(
   exchange: Exchange,
@@ -77,13 +77,13 @@ function isPlainEnvelope(meta: Json): boolean {
   )
 }
 
-/** A modern request over HTTP, and the way back to its client. */
+/** A modern request over HTTP, and the connection to its client. */
 export class ModernPost implements ModernRequest {
   readonly signal: AbortSignal
   readonly meta: Json
   readonly inputResponses: Json
   readonly requestState: unknown
-  /** What is left of the parameters for the server. */
+  /** The parameters that are passed on to the server. */
   readonly params: Json
   readonly #reply: Reply
 
@@ -93,7 +93,7 @@ export class ModernPost implements ModernRequest {
     this.meta = meta
     this.inputResponses = readResponses(inputResponses)
     this.requestState = requestState
-    // What answers a task belongs to the server.
+    // Answers about a task belong to the server.
     this.params = TASK_METHODS.includes(method) ? params : rest
     this.#reply = reply
   }
@@ -113,7 +113,7 @@ export class ModernPost implements ModernRequest {
   async flushed(): Promise<void> {}
 }
 
-/** Answers have to be objects; those that look like requests or responses are something else. */
+/** Reads the answers of the client. They must be objects; those that look like requests or responses are ignored. */
 function readResponses(given: unknown): Json {
   if (!isJson(given)) return {}
   const answers = Object.entries(given).filter(
@@ -122,7 +122,9 @@ function readResponses(given: unknown): Json {
   return Object.fromEntries(answers)
 }
 
-/** A result with what the modern revision asks of every result: its type, who answered, and how long it may be kept. */
+/**
+ * A result with the fields that the modern revision requires: its type, who answered, and how long it may be cached.
+ */
 export function modernResult(method: string, result: Json, serverInfo: object): Json {
   const resultType = result.resultType ?? 'complete'
   const isCacheable = resultType === 'complete' && CACHEABLE.includes(method)

@@ -11,11 +11,11 @@ import {
   parseBody,
 } from './exchange.ts'
 
-/** How long a client may take nothing of a response that is complete. */
+/** How long a client may read nothing of a complete response. */
 const UNREAD_MS = 60_000
-/** What is left of a body up to this length is read and dropped, so that its connection can be used again. */
+/** The rest of a body up to this length is read and dropped, so that its connection can be reused. */
 const MAX_SKIPPED_BYTES = 64 * 1024
-/** What is dropped of a longer body before its connection is closed, and for how long. */
+/** How much of a longer body is dropped before its connection is closed, and for how long. */
 const MAX_DROPPED_BYTES = 64 * 1024 * 1024
 const DROPPING_MS = 1_000
 
@@ -94,7 +94,7 @@ export class NodeExchange implements Exchange {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
     const isSendingMore = this.#isSendingMore()
-    // What is left of a long body is not kept: the connection ends with the response.
+    // The rest of a long body is not read: the connection ends with the response.
     if (isSendingMore) response.setHeader('connection', 'close')
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
     if (isSendingMore) this.#endAfterRest(body)
@@ -137,7 +137,7 @@ export class NodeExchange implements Exchange {
     this.#response.destroy()
   }
 
-  /** Whether a body is arriving that nobody waits for, of a length that is not known or long. */
+  /** Whether an unread body, long or of unknown length, is still arriving. */
   #isSendingMore(): boolean {
     const request = this.#request
     if (request.complete) return false
@@ -148,8 +148,8 @@ export class NodeExchange implements Exchange {
   }
 
   /**
-   * Drops what still arrives for a moment: the system resets a connection that is closed with something unread, and the client
-   * would not see the response.
+   * Drops what still arrives for a moment: closing a connection with unread data resets it, and the client would not
+   * see the response.
    */
   #endAfterRest(body: string): void {
     const [request, response] = [this.#request, this.#response]
@@ -166,7 +166,7 @@ export class NodeExchange implements Exchange {
     request.resume()
   }
 
-  // What is left of such a body is not kept: the connection ends with the response.
+  // The rest of such a body is not read: the connection ends with the response.
   #tooLarge(): Body {
     this.#response.setHeader('connection', 'close')
     return { kind: 'too-large' }
@@ -178,7 +178,7 @@ export class NodeExchange implements Exchange {
   }
 }
 
-/** Whether a request has a header more than once. Node.js keeps the first of some headers, without a word. */
+/** Whether a request has a header more than once. Node.js silently keeps the first of some headers. */
 function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2)

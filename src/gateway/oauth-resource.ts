@@ -20,14 +20,14 @@ const ALGORITHMS = [
 ]
 const CLOCK_TOLERANCE_S = 30
 const FETCH_TIMEOUT_MS = 5_000
-/** A token that was checked is not checked again for this long. */
+/** A checked token is not checked again for this long. */
 const TRUST_MS = 60_000
 const MAX_TRUSTED = 1_000
 const MAX_TOKEN_CHARACTERS = 16_384
 
 /**
- * The gateway as an OAuth 2.1 resource server: tokens are JWTs of one issuer, made for this gateway, and their scopes
- * decide which profiles they open.
+ * The gateway as an OAuth 2.1 resource server: tokens are JWTs of one issuer for this gateway, and their scopes decide
+ * which profiles they open.
  */
 export class OAuthResource {
   readonly #settings: GatewayOAuth
@@ -40,7 +40,7 @@ export class OAuthResource {
     this.#now = now
   }
 
-  /** The same resource with other settings. Keys that come from the same place are not fetched again. */
+  /** The same resource with other settings. Keys from the same address are not fetched again. */
   withSettings(settings: GatewayOAuth): OAuthResource {
     const { issuer, jwksUri } = this.#settings
     const changed = new OAuthResource(settings, this.#now)
@@ -52,7 +52,7 @@ export class OAuthResource {
     return this.#settings.issuer
   }
 
-  /** The metadata of RFC 9728 for a path below `/.well-known/`; undefined when there is none. */
+  /** The metadata of RFC 9728 for a path below `/.well-known/`; undefined if there is none. */
   metadata(path: string): object | undefined {
     const own = new URL(this.#settings.resource).pathname.replace(/\/$/, '')
     const prefix = '/.well-known/oauth-protected-resource'
@@ -71,7 +71,7 @@ export class OAuthResource {
     }
   }
 
-  /** Who a token belongs to, or why it is refused. `profile` is the one that the request is for. */
+  /** Returns whom a token belongs to, or why it is refused. `profile` is the one that the request is for. */
   async identify(token: string | undefined, profile: string | undefined): Promise<Principal | Refusal> {
     if (token === undefined) return this.#refusal(401, 'a token is needed', {}, profile)
     const checked = await this.#check(token, profile)
@@ -138,7 +138,7 @@ export class OAuthResource {
     return opened === null || opened === profile
   }
 
-  /** A token for the address of a profile is a token for that profile alone. */
+  /** A token for the address of a profile opens only that profile. */
   #audiences(profile: string | undefined): string[] {
     const { resource, audience } = this.#settings
     if (audience !== undefined) return [audience]

@@ -6,7 +6,7 @@ import type { Listed, ListKind, ListReader, ServerLists } from './server-lists.t
 import { prefixedName } from './tool-names.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Something that a server offers, by the server's own name for it. */
+/** A prompt or resource of a server, by the server's own name. */
 export interface Offer {
   readonly server: string
   readonly key: string
@@ -61,7 +61,7 @@ export class Offers {
     )
   }
 
-  /** The server that a URI belongs to. Throws when there is none, or when it could be several. */
+  /** The server that a URI belongs to. Throws if there is none, or more than one. */
   async resource(uri: string, reader: ListReader): Promise<Offer> {
     const { view } = reader
     const spelled = this.#lists.offering('resources', view).find((server) => uri.startsWith(`${server}+`))
@@ -74,7 +74,7 @@ export class Offers {
     throw new RpcError(INVALID_PARAMS, `Resource not found: ${uri.slice(0, 500)}`, { uri })
   }
 
-  /** Forgets what a session that ended was offered over its own connections. */
+  /** Forgets what a session that ended was offered over its private connections. */
   forget(owner: string): void {
     this.#lists.forget(owner)
   }
@@ -91,7 +91,8 @@ export class Offers {
     if (owner) return owner
     const templates = this.#lists.known('resourceTemplates', reader)
     const fitting = templates.filter(({ key }) => key === uri || fits(uri, key))
-    // The most of it that is spelt out wins: a server cannot take the URIs of others with a template that fits all.
+    // The template with the longest literal part wins: a server cannot take the URIs of others with a template that
+    // matches everything.
     const best = fitting.sort(
       (one, other) => literalStart(other.key).length - literalStart(one.key).length,
     )[0]
@@ -127,7 +128,7 @@ function countKeys(listed: readonly Listed[]): ReadonlyMap<string, number> {
   return counts
 }
 
-/** Whether a URI can be of a template: it starts and ends with what the template spells out. */
+/** Whether a URI can match a template: it starts and ends with the template's literal parts. */
 function fits(uri: string, template: string): boolean {
   const start = literalStart(template)
   const end = template.slice(template.lastIndexOf('}') + 1)

@@ -12,13 +12,13 @@ interface Marked {
 }
 
 /**
- * Arguments that the schema of a tool marks with `x-mcp-header` are repeated in headers, for proxies to read. A request
- * whose headers and body disagree is refused: a proxy would have decided on something else than what runs.
+ * Arguments that a tool's schema marks with `x-mcp-header` are repeated in headers, for proxies. A request whose
+ * headers and body disagree is refused, because a proxy would have decided on different arguments.
  */
 export class ParamHeaders {
   readonly #marked = new WeakMap<object, readonly Marked[]>()
 
-  /** What is wrong with the headers of a call; undefined when they agree with its arguments. */
+  /** Describes how the headers of a call differ from its arguments; undefined if they agree. */
   fault(schema: unknown, args: unknown, exchange: Exchange): string | undefined {
     if (!isJson(schema)) return undefined
     for (const { header, path } of this.#markedIn(schema)) {
@@ -42,7 +42,7 @@ export class ParamHeaders {
     if (known) return known
     const marked = markedProperties(schema)
     const names = marked.map(({ header }) => header.toLowerCase())
-    // Clients ignore the marks of a schema that uses a name twice, or one that no header can have.
+    // Clients ignore the marks of a schema that uses a name twice, or an invalid header name.
     const isValid = new Set(names).size === names.length && marked.every(({ header }) => TOKEN.test(header))
     const kept = isValid ? marked : []
     this.#marked.set(schema, kept)
@@ -69,7 +69,7 @@ function toText(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
 }
 
-/** The text of a header; undefined when it claims to be Base64 and is not. */
+/** The text of a header; undefined if it claims to be Base64 and is not. */
 export function decode(header: string): string | undefined {
   if (!header.startsWith('=?base64?') || !header.endsWith('?=')) return header
   const encoded = header.slice('=?base64?'.length, -2)

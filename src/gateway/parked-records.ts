@@ -2,9 +2,8 @@ import type { Store } from 'toolcrib/stores'
 import type { Limits } from './gateway-options.ts'
 
 /**
- * Which calls wait for an answer of their client, in the store. The calls themselves end with their process: their
- * record is how another process knows that a call was lost, and can say so. A store that fails costs that, and nothing
- * else.
+ * Records in the store which calls wait for an answer of their client. The calls themselves end with their process; the
+ * record lets another process report that a call was lost. If the store fails, only that report is missing.
  */
 export class ParkedRecords {
   readonly #store: Store | undefined

@@ -4,16 +4,16 @@ import { INTERNAL_ERROR, isJson, type Json, MISSING_CAPABILITY, RpcError } from 
 import { isLoud } from './log-levels.ts'
 import { CAPABILITIES_KEY, LOG_LEVEL_KEY } from './protocol.ts'
 
-/** A request of a modern client: who it is from, and what it brings back. */
+/** A request of a modern client, with the answers it contains. */
 export interface ModernRequest extends RequestWire {
   /** What the protocol says about the client: its info, capabilities and log level. */
   readonly envelope: Json
-  /** The answers to questions that an earlier request was answered with. */
+  /** The answers to questions that were the result of an earlier request. */
   readonly inputResponses: Json
   readonly requestState: unknown
 }
 
-/** Something a server wants to know before it goes on. */
+/** A question of a server. */
 interface Question {
   readonly key: string
   readonly method: string
@@ -28,9 +28,8 @@ export type Progressed =
   | { readonly kind: 'asking'; readonly inputRequests: Json }
 
 /**
- * A call of a modern client, and the way back to that client. When an older server asks something, the call is parked:
- * the client gets the question as the result of its request, and the call goes on with the client's next request, which
- * has the answer.
+ * A call of a modern client. When an older server asks a question, the call is parked: the client gets the question as
+ * the result of its request, and the call continues with the client's next request, which has the answer.
  */
 export class PendingCall implements ClientLine {
   readonly era = 'modern'
@@ -74,7 +73,7 @@ export class PendingCall implements ClientLine {
     return typeof level === 'string' ? level : undefined
   }
 
-  /** Starts the work; it ends when the client goes away while nothing is asked. */
+  /** Starts the work; it is cancelled if the client disconnects while no question is open. */
   start(work: (line: ClientLine) => Promise<Json>): void {
     this.#work = work(this).finally(() => {
       this.#isSettled = true
@@ -101,7 +100,7 @@ export class PendingCall implements ClientLine {
     return { kind: 'asking', inputRequests: Object.fromEntries(asked) }
   }
 
-  /** Continues with a request that answers the questions. One that is not answered is refused. */
+  /** Continues with a request that answers the questions. Questions without an answer are refused. */
   resume(request: ModernRequest, responses: Json): void {
     this.#request = request
     this.#isParked = false
@@ -113,7 +112,7 @@ export class PendingCall implements ClientLine {
     }
   }
 
-  /** Gives the call up. */
+  /** Cancels the call. */
   abandon(reason: string): void {
     for (const { refuse } of this.#questions.splice(0)) refuse(new RpcError(INTERNAL_ERROR, reason))
     this.#abort.abort(new Error(reason))
@@ -160,7 +159,7 @@ export class PendingCall implements ClientLine {
 
   #follow({ signal }: ModernRequest): void {
     const ended = () => {
-      // A parked call outlives the request that it came with.
+      // A parked call outlives the request that started it.
       if (!this.#isParked && this.#request.signal === signal)
         this.#abort.abort(new Error('the client cancelled'))
     }

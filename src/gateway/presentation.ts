@@ -16,7 +16,7 @@ export interface GatewayDescription {
 
 const OPTIONAL = ['prompts', 'resources', 'completions', 'logging']
 
-/** What the gateway says about itself: its name, what the servers of a view offer together, and how to use it. */
+/** Describes the gateway to clients: its name, what the servers of a view offer together, and instructions. */
 export class Presentation {
   readonly #options: GatewayOptions
   readonly #capabilities = new Map<ProfileView, Readonly<Record<Era, Json>>>()
@@ -77,11 +77,11 @@ export class Presentation {
     for (const { server } of servers.status()) {
       if (!view.permitsServer(server)) continue
       const info = servers.info(server)
-      // Of a server that never ran nothing is known: it may offer all of it.
+      // The capabilities of a server that never ran are unknown, so it may offer everything.
       hasTasks ||= info?.era === 'modern' && offersTasks(info.capabilities)
       for (const capability of OPTIONAL) if (!info || info.capabilities[capability]) offered.add(capability)
     }
-    // Two objects: methods are remembered by them.
+    // Two objects, because methods are cached by object.
     const legacy = {
       tools: { listChanged: true },
       ...(offered.has('prompts') ? { prompts: { listChanged: true } } : {}),

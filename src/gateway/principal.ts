@@ -4,19 +4,19 @@ export interface Principal {
   readonly id: string
   /** The name of the token. */
   readonly name: string
-  /** The profile it uses where its request names none. */
+  /** The profile it uses if its request names none. */
   readonly profile: string | undefined
-  /** The only profiles it may use; any, and none, when undefined. */
+  /** The only profiles it may use; undefined: every profile, and `/mcp` itself. */
   readonly profiles: readonly string[] | undefined
-  /** The OAuth issuer of its token; undefined for any other token. */
+  /** The OAuth issuer of its token; undefined for other tokens. */
   readonly issuer?: string | undefined
 }
 
-/** Why a request may not pass, as a response. */
+/** Why a request is refused, as a response. */
 export class Refusal {
   /** The HTTP status. */
   readonly status: number
-  /** What was wrong, for the client. */
+  /** The reason, for the client. */
   readonly error: string
   /** Headers of the response, such as `WWW-Authenticate`. */
   readonly headers: Readonly<Record<string, string>>

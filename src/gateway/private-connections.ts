@@ -1,19 +1,19 @@
 import type { ConnectedServers, ServerListener } from 'toolcrib/mcp'
 import type { ClientLine } from './client-line.ts'
 
-/** A connection that nobody else uses until it is released. */
+/** A connection reserved for one user until it is released. */
 export interface Lease {
   readonly sessionKey: string
   release(): void
 }
 
-/** How many connections that nobody uses are kept for clients without sessions. */
+/** How many unused connections are kept for clients without sessions. */
 const MAX_IDLE = 16
 
 /**
- * Connections for servers that ask their clients for something. A client of the older era has one for as long as its
- * session lasts. Modern clients have no session: a request of theirs gets a connection that no other request uses at the
- * same time. Only requests with the same token use it after that, and nobody once something was asked over it.
+ * Connections for servers that ask their clients questions. An older client has one as long as its session lasts.
+ * Modern clients have no session: each request gets a connection that no other request uses at the same time. After
+ * that, only requests with the same token may use it, and none once a question was asked over it.
  */
 export class PrivateConnections {
   readonly #servers: ConnectedServers
@@ -23,7 +23,7 @@ export class PrivateConnections {
   readonly #used = new Set<string>()
   #opened = 0
 
-  /** `listener` is asked for with the first connection. */
+  /** `listener` is requested with the first connection. */
   constructor(servers: ConnectedServers, listener: () => ServerListener) {
     this.#servers = servers
     this.#listener = listener
@@ -39,24 +39,27 @@ export class PrivateConnections {
     return { sessionKey, release: () => this.#release(kind, sessionKey) }
   }
 
-  /** The connections of a client's session, which are opened with their first requests. */
+  /** The connections of a client's session, which open with their first requests. */
   ofSession(line: ClientLine): string {
     const sessionKey = this.keyOf(line)
     if (!this.#sessions.has(sessionKey)) this.#open(sessionKey, line)
     return sessionKey
   }
 
-  /** Notes that something was asked over a connection: the server may remember the answer, so nobody else gets it. */
+  /**
+   * Records that a question was asked over a connection: the server may remember the answer, so the connection is not
+   * reused.
+   */
   asked(sessionKey: string): void {
     this.#used.add(sessionKey)
   }
 
-  /** The key of a session's own connections. */
+  /** The key of a session's private connections. */
   keyOf({ owner }: Pick<ClientLine, 'owner'>): string {
     return `client:${owner}`
   }
 
-  /** Sends a notification over the connections of a session, where there are any. */
+  /** Sends a notification over the connections of a session, if there are any. */
   async notify(line: ClientLine, server: string, method: string): Promise<void> {
     const sessionKey = this.keyOf(line)
     if (this.#sessions.has(sessionKey))

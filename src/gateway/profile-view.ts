@@ -2,10 +2,14 @@ import type { Mode, Policy, Session, ToolRegistry, UsageMemory } from 'toolcrib'
 import type { Profile } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
 
-/** Meta-tools of the library that have no use here: results are not shortened, and lists wait for servers themselves. */
+/**
+ * Meta-tools of the library that are not needed here: results are not shortened, and lists wait for servers themselves.
+ */
 const HIDDEN_META_TOOLS = ['read_result', 'wait_for_servers']
 
-/** How a session shows tools that were found: through two doors and a list that never changes, or in a list that grows. */
+/**
+ * How a session shows tools that were found: through two doors and a list that never changes, or in a list that grows.
+ */
 export type Activation = 'doors' | 'list'
 
 /** What the clients of one profile may see and call. */
@@ -26,7 +30,7 @@ export class ProfileView {
     this.#mode = settings.mode ?? mode
   }
 
-  /** How the profile shows what was found; undefined when it does not say. */
+  /** How the profile shows what was found; undefined if it does not say. */
   get activation(): Activation | undefined {
     return this.#settings.activate
   }
@@ -54,7 +58,7 @@ export class ProfileView {
     return this.#registry.openSession({
       id,
       strategy: activation === 'doors' ? 'dispatch' : 'append',
-      // A client may hold several conversations in one session.
+      // A client may have several conversations in one session.
       searchAgain: 'all',
       ...(memory ? { memory } : {}),
       policy: this.#policy(),

@@ -5,20 +5,20 @@ export interface MetricValues {
   readonly name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
-  /** One for each set of labels. */
+  /** One per set of labels. */
   readonly series: readonly MetricSeries[]
 }
 
 export interface MetricSeries {
   readonly labels: Labels
-  /** The number; of a histogram, how many values it has. */
+  /** The number; for a histogram, how many values it has. */
   readonly value: number
   /** The sum of a histogram's values, and how many are at most each bound; the last bound is infinite. */
   readonly sum?: number
   readonly buckets?: readonly { readonly atMost: number; readonly count: number }[]
 }
 
-/** Label sets of one metric; what goes beyond is counted together, so that nobody fills the memory. */
+/** Label sets per metric; further ones are counted together, so that memory stays bounded. */
 const MAX_SERIES = 1_000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 
@@ -45,7 +45,7 @@ export class Counter {
   }
 }
 
-/** How values are spread, for each set of labels. */
+/** A distribution of values for each set of labels. */
 export class Histogram {
   readonly #name: string
   readonly #help: string
@@ -80,7 +80,7 @@ export class Histogram {
   }
 }
 
-/** What is counted for each set of labels, for a limited number of them. */
+/** Counts for each set of labels, up to a maximum number of sets. */
 class BoundedSeries<Counts extends object> {
   readonly #empty: () => Counts
   readonly #series = new Map<string, Counts & { readonly labels: Labels }>()
@@ -109,7 +109,7 @@ class BoundedSeries<Counts extends object> {
   }
 }
 
-/** Cheap, because every call counts: label values are joined with a character that none of them contains. */
+/** Cheap, because it runs on every call: joins label values with a character that they do not contain. */
 function keyOf(labels: Labels): string {
   let key = ''
   for (const name in labels) key += `${labels[name]}\0`

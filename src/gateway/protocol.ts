@@ -1,6 +1,6 @@
 import type { Json } from './json-rpc.ts'
 
-/** Which half of the protocol's history a client or server speaks: since 2026-07-28 requests are independent of each other. */
+/** The era of the protocol that a client or server speaks: since 2026-07-28 requests are independent of each other. */
 export type Era = 'modern' | 'legacy'
 
 export const MODERN_VERSION = '2026-07-28'
@@ -20,11 +20,11 @@ export const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities'
 export const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel'
 export const SERVER_INFO_KEY = 'io.modelcontextprotocol/serverInfo'
 
-/** The extension in which a modern server answers a call with a task, which its client asks about later. */
+/** The extension with which a modern server answers a call with a task, whose result the client fetches later. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 export const TASK_METHODS: readonly string[] = ['tasks/get', 'tasks/update', 'tasks/cancel']
 
-/** Requests whose results may be kept for a while. */
+/** Requests whose results may be cached. */
 export const CACHEABLE: readonly string[] = [
   'tools/list',
   'prompts/list',

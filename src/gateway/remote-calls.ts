@@ -14,11 +14,13 @@ export interface ParkedWork {
   hasSealed(state: string, call: string, boundTo: string): Promise<boolean>
 }
 
-/** A parked call, by what the client's requestState says. */
+/** A parked call, as identified by the client's requestState. */
 export interface ParkedElsewhere {
   readonly holder: string
   readonly call: string
-  /** The requestState itself, when it was sealed with a key that is not known here: only the holder can check it. */
+  /**
+   * The requestState itself, if it was sealed with an unknown key: only the replica that holds the call can check it.
+   */
   readonly unchecked?: string
 }
 
@@ -26,10 +28,10 @@ export interface ParkedElsewhere {
 const SILENCE_MS = 15_000
 const FIRST_WORD_MS = 3_000
 const ALIVE_MS = 5_000
-/** How long a request waits until the others can be reached, and for a replica that is alive and silent. */
+/** How long a request waits until the others can be reached, and for a replica that is alive but silent. */
 const REACH_MS = 20_000
 const RETRY_MS = 500
-/** Requests of other replicas that are remembered: one may arrive twice. */
+/** How many requests of other replicas are remembered, because one may arrive twice. */
 const MAX_SEEN = 1_000
 
 /** A request that this replica passed on, and whose outcome it waits for. */
@@ -39,7 +41,7 @@ interface Awaited {
   settle(outcome: Json): void
 }
 
-/** The replica that holds a call is silent, though it may be there: the call goes on, and its state stays valid. */
+/** The replica that holds a call is silent but may be alive: the call continues, and its state stays valid. */
 export class UnreachableReplica extends RpcError {
   constructor() {
     super(REFUSED, 'the replica that holds this call cannot be reached; try again', {
@@ -48,7 +50,7 @@ export class UnreachableReplica extends RpcError {
   }
 }
 
-/** Calls that one replica holds and another has the client of. */
+/** Calls that run at one replica while their client is connected to another. */
 export class RemoteCalls {
   readonly #services: Pick<ReplicaServices, 'schedule' | 'newId' | 'limits'>
   readonly #schedule: Schedule
@@ -57,7 +59,7 @@ export class RemoteCalls {
   readonly #work: ParkedWork
   readonly #awaited = new Map<string, Awaited>()
   readonly #continued: ContinuedCalls
-  /** The calls that others wait for, by the names of their requests. */
+  /** The calls that others wait for, by the id of their request. */
   readonly #served = new Map<string, ContinuedCall>()
   readonly #seen = new Set<string>()
   #isClosed = false
@@ -78,7 +80,7 @@ export class RemoteCalls {
     this.#continued = new ContinuedCalls(services)
   }
 
-  /** Has the replica that holds a parked call continue it, and returns what came of it. */
+  /** Asks the replica that holds a parked call to continue it, and returns the outcome. */
   async resume(parked: ParkedElsewhere, boundTo: string, request: ModernRequest): Promise<Json> {
     const { holder, call, unchecked } = parked
     if (holder === this.#messenger.id)
@@ -101,7 +103,7 @@ export class RemoteCalls {
     }
   }
 
-  /** Receives a message of another replica about a call. */
+  /** Handles a message of another replica about a call. */
   async receive(topic: string, message: Json): Promise<void> {
     const reply = String(message.reply)
     if (topic === 'resume') await this.#serve(message)
@@ -119,7 +121,7 @@ export class RemoteCalls {
     this.#continued.close('the gateway is stopping')
   }
 
-  /** Says something as soon as the others can be reached. Throws when it takes too long. */
+  /** Sends a message as soon as the others can be reached. Throws if that takes too long. */
   async #sendUntil(signal: AbortSignal, topic: string, message: Json): Promise<void> {
     for (let tries = 1; tries <= REACH_MS / RETRY_MS && !signal.aborted && !this.#isClosed; tries++) {
       if (await this.#messenger.send(topic, message)) return
@@ -128,7 +130,7 @@ export class RemoteCalls {
     throw new UnreachableReplica()
   }
 
-  /** Resolves with an outcome, also when the other replica is gone, or stays silent once `watch` was called. */
+  /** Resolves with the outcome, or when the other replica is gone or, once `watch` was called, stays silent. */
   #outcomeOf(reply: string, holder: string, request: ModernRequest) {
     let stop = () => {}
     let settle: (outcome: Json) => void = () => {}
@@ -150,7 +152,7 @@ export class RemoteCalls {
       })
       stop = cancel
     }
-    // Whoever does not answer at all has no such call, or is gone, and its calls with it.
+    // A replica that does not answer at all has no such call, or is gone together with its calls.
     const watch = () => wait(new Silence({ nextMs: FIRST_WORD_MS, mostMs: REACH_MS }, invalidState()))
     const gone = new RpcError(REFUSED, 'the replica that ran this call is gone')
     const { askTimeoutMs: mostMs } = this.#services.limits
@@ -184,12 +186,12 @@ export class RemoteCalls {
     await this.#messenger.sendOrQueue('resumed', { to, reply, ...outcome })
   }
 
-  /** Whether the client may continue this call: the other replica has checked that, unless it could not. */
+  /** Whether the client may continue this call: the other replica has checked that, if it could. */
   async #isGenuine({ unchecked, call, boundTo }: Json): Promise<boolean> {
     return unchecked === undefined || this.#work.hasSealed(String(unchecked), String(call), String(boundTo))
   }
 
-  /** Continues a call that is parked here, or finds it if it was continued before; undefined when it is neither. */
+  /** Continues a call that is parked here, or finds it if it was continued before; otherwise undefined. */
   #continue(message: Json): ContinuedCall | undefined {
     const { from: to, reply } = message
     const [call, boundTo] = [String(message.call), String(message.boundTo)]
@@ -210,7 +212,7 @@ export class RemoteCalls {
   }
 }
 
-/** The result of a call that was continued. Throws its error, or that there is no such call. */
+/** The result of a continued call. Throws its error, or an error if there is no such call. */
 function resultOf({ result, error }: { readonly result?: unknown; readonly error?: unknown }): Json {
   if (isJson(result)) return result
   if (error instanceof RpcError) throw error
@@ -226,21 +228,21 @@ function invalidState(): RpcError {
   return new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
 }
 
-/** A replica that has been silent for a while. */
+/** Tracks how long a replica has been silent. */
 class Silence {
   readonly nextMs: number
   readonly #mostMs: number
   readonly #gone: RpcError
   #passedMs = 0
 
-  /** Looks after each `nextMs` whether the replica is still there; when it is not, its calls are `gone`. */
+  /** Checks every `nextMs` whether the replica is still alive; if not, its calls are `gone`. */
   constructor({ nextMs, mostMs }: { readonly nextMs: number; readonly mostMs: number }, gone: RpcError) {
     this.nextMs = nextMs
     this.#mostMs = mostMs
     this.#gone = gone
   }
 
-  /** Why nobody should wait any longer; undefined as long as it is worth it. */
+  /** Why to stop waiting; undefined while waiting makes sense. */
   verdict(isAlive: boolean | undefined): RpcError | undefined {
     this.#passedMs += this.nextMs
     if (isAlive === false) return this.#gone
@@ -248,7 +250,7 @@ class Silence {
   }
 }
 
-/** A request that came to another replica. */
+/** A request that arrived at another replica. */
 class RemoteRequest implements ModernRequest {
   readonly signal: AbortSignal
   readonly meta: Json

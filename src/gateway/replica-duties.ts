@@ -4,7 +4,7 @@ import type { Json } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
 import type { ReplicaWork } from './replicas.ts'
 
-/** Where messages of older clients go that came to another replica. */
+/** Receives messages of older clients that arrived at another replica. */
 export interface RelayTarget {
   take(session: string, message: Json): Promise<void>
   /** The client ended its session at another replica. */
@@ -15,10 +15,10 @@ export interface RelayTarget {
   rewrite(): Promise<void>
 }
 
-/** A list settles, and its catalogue is saved, before the other replicas are notified. */
+/** How long a list must be stable, and its catalogue saved, before the other replicas are notified. */
 const SETTLE_MS = 1_500
 
-/** Does what other replicas ask for, and tells them about lists that changed here. */
+/** Handles requests of other replicas, and notifies them of lists that changed here. */
 export class ReplicaDuties implements ReplicaWork {
   readonly #services: GatewayServices
   readonly #unsubscribe: () => void
@@ -64,7 +64,7 @@ export class ReplicaDuties implements ReplicaWork {
     this.#services.options.onReload?.()
   }
 
-  /** Whatever was announced: lists and files are read again. The store may have lost more than announcements. */
+  /** Announcements were missed: reads lists and files again. The store may have lost more than announcements. */
   missed(): void {
     this.#services.states.refresh()
     void this.#services.relayTarget?.rewrite().catch((error) => this.#services.warn(String(error)))
@@ -95,7 +95,7 @@ export class ReplicaDuties implements ReplicaWork {
     this.#pending.set(server, stop)
   }
 
-  /** Equal for equal lists, in whichever order; undefined where no list is known. */
+  /** Equal for equal lists in any order; undefined if no list is known. */
   #digestOf(server: string): string | undefined {
     const tools = this.#services.options.servers.tools(server)
     if (!tools) return undefined

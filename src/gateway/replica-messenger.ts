@@ -13,11 +13,11 @@ export interface ReplicaServices {
   warn(warning: string): void
 }
 
-/** A message that is too long for an announcement is kept in the store for so long. */
+/** How long a message that is too long for an announcement is kept in the store. */
 const STORED_MS = 60_000
-/** How often a message that could not be sent is tried again. */
+/** How often sending is retried. */
 const RETRY_MS = 500
-/** How much may wait to be sent, in all and of one session. */
+/** How many messages may wait to be sent, in all and per session. */
 const MAX_WAITING = 1_000
 const MAX_WAITING_CHARS = 32_000_000
 const MAX_WAITING_OF_ONE = 100
@@ -35,7 +35,7 @@ export class ReplicaMessenger {
   readonly id: string
   readonly #announcements: Announcements
   readonly #services: ReplicaServices
-  /** What could not be sent yet, in its order. */
+  /** Messages that could not be sent yet, in order. */
   readonly #waiting = new Set<Waiting>()
   #waitingChars = 0
   #stopRetrying = () => {}
@@ -47,14 +47,14 @@ export class ReplicaMessenger {
     this.id = services.newId()
   }
 
-  /** Returns false, and warns, when the message could not be sent. */
+  /** Returns false, with a warning, if the message could not be sent. */
   async send(topic: string, message: Json): Promise<boolean> {
     return this.#try(topic, this.#textOf(message), true)
   }
 
   /**
-   * Sends a message that must not be lost. While the others cannot be reached it waits, after those that wait already, for
-   * as long as a client may take to answer. It may be sent twice. Returns false when too many messages wait.
+   * Sends a message that must not be lost. While the others cannot be reached it is queued, for as long as a client may
+   * take to answer. It may be sent twice. Returns false if the queue is full.
    */
   async sendOrQueue(topic: string, message: Json): Promise<boolean> {
     const text = this.#textOf(message)
@@ -62,7 +62,7 @@ export class ReplicaMessenger {
     return this.#keep(topic, text, String(message.session ?? ''))
   }
 
-  /** The message itself, wherever it is kept; undefined when it is for another replica. */
+  /** The complete message, from the store if necessary; undefined if it is for another replica. */
   async whole(message: Json): Promise<Json | undefined> {
     const { kept, to, by } = message
     if (by === this.id || (to !== undefined && to !== this.id)) return undefined
@@ -76,7 +76,7 @@ export class ReplicaMessenger {
     }
   }
 
-  /** Tries once more what could not be sent, and forgets it. */
+  /** Tries once more to send the queued messages, and drops them. */
   close(): void {
     this.#isClosed = true
     this.#stopRetrying()
@@ -140,7 +140,7 @@ export class ReplicaMessenger {
     if (!this.#isClosed) this.#stopRetrying = this.#services.schedule(RETRY_MS, () => void this.#retry())
   }
 
-  /** Sends what waits, in its order, until something cannot be sent. */
+  /** Sends queued messages in order, until one cannot be sent. */
   async #retry(): Promise<void> {
     for (const waiting of this.#waiting) {
       if (!(await this.#try(waiting.topic, waiting.text, false))) return this.#retryLater()

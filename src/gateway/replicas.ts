@@ -6,15 +6,15 @@ import { type ParkedElsewhere, type ParkedWork, RemoteCalls } from './remote-cal
 import { ReplicaMessenger, type ReplicaServices } from './replica-messenger.ts'
 import { type Held, RollCall } from './roll-call.ts'
 
-/** What one replica does when another announces something. */
+/** What a replica does when another announces something. */
 export interface ReplicaWork extends ParkedWork {
-  /** Takes a message of an older client, if its session is open here. */
+  /** Handles a message of an older client, if its session is open here. */
   take(session: string, message: Json): void
   /** The client ended this session at another replica. */
   ended(session: string): void
-  /** Another replica looks for this session, and the store does not have it. Returns whether it is open here. */
+  /** Another replica looks for a session that the store does not have. Returns whether it is open here. */
   wanted(session: string): boolean
-  /** Another replica found another list of tools at a server. */
+  /** Another replica read a different list of tools from a server. */
   listChanged(server: string, digest: string): void
   /** Another replica read its config or lockfile again. */
   reloaded(): void
@@ -22,7 +22,7 @@ export interface ReplicaWork extends ParkedWork {
   missed(): void
 }
 
-/** What a gateway announces to the other replicas, and does for them. */
+/** Sends this gateway's announcements to the other replicas, and handles theirs. */
 export class Replicas {
   readonly #work: ReplicaWork
   readonly #messenger: ReplicaMessenger
@@ -56,8 +56,8 @@ export class Replicas {
   }
 
   /**
-   * Passes on a message of an older client whose request or question is not known here, now or when the others can be
-   * reached again. Returns false when too many messages wait for that.
+   * Passes on a message of an older client whose request or question is not known here; if the others cannot be
+   * reached, later. Returns false if too many messages wait.
    */
   relay(session: string, message: Json): Promise<boolean> {
     return this.#messenger.sendOrQueue('client-message', { session, message })
@@ -67,7 +67,7 @@ export class Replicas {
     void this.#messenger.sendOrQueue('session-ended', { session })
   }
 
-  /** Asks for a session that the store does not have: whoever has it open says so, and writes it again. */
+  /** Asks for a session that the store does not have: the replica that has it open answers, and writes it again. */
   wanted(session: string): Promise<Held> {
     return this.#rollCall.ask(session)
   }
@@ -80,7 +80,7 @@ export class Replicas {
     void this.#messenger.sendOrQueue('reloaded', {})
   }
 
-  /** Has the replica that holds a parked call continue it, and returns what came of it. */
+  /** Asks the replica that holds a parked call to continue it, and returns the outcome. */
   resume(parked: ParkedElsewhere, boundTo: string, request: ModernRequest): Promise<Json> {
     return this.#remoteCalls.resume(parked, boundTo, request)
   }
@@ -118,7 +118,10 @@ export class Replicas {
 const PROBE_KEY = 'health:probe'
 const PROBE_TTL_MS = 60_000
 
-/** Announcements fail, so the store may too: it is tried, since its health must be known where no client needs it as well. */
+/**
+ * If announcements fail, the store may fail too: it is tested, because its health must be known even if no client needs
+ * it.
+ */
 function tryStore({ store }: ReplicaServices): void {
   void store?.set(PROBE_KEY, true, { ttlMs: PROBE_TTL_MS }).catch(() => {})
 }

@@ -2,12 +2,12 @@ import type { Schedule } from 'toolcrib/mcp'
 import { type EventStreams, eventOf, jsonOf } from './event-streams.ts'
 import type { EventStream, Exchange, HttpHeaders } from './exchange.ts'
 
-/** After this long a reply becomes a stream, which can be kept alive: clients wait for headers a limited time. */
+/** After this long a reply becomes a stream, which can be kept alive: clients wait only a limited time for headers. */
 const STREAM_AFTER_MS = 5_000
 
 /**
- * The reply to one POST: a JSON body when its result is all there is to send, and a stream of events as soon as
- * something else comes before it.
+ * The reply to one POST: a JSON body if the result is the only message, and a stream of events as soon as another
+ * message precedes it.
  */
 export class Reply {
   readonly #exchange: Exchange
@@ -34,7 +34,7 @@ export class Reply {
     if (expected > 1) this.#open()
   }
 
-  /** False when nothing can reach the client over this reply any more. */
+  /** False once nothing can reach the client over this reply. */
   get isOpen(): boolean {
     return this.#expected > 0 && (this.#stream?.isOpen ?? !this.#exchange.signal.aborted)
   }
@@ -44,7 +44,7 @@ export class Reply {
     if (this.#expected > 0) this.#open().send(eventOf(message))
   }
 
-  /** Sends a response. The last one that is expected completes the reply. */
+  /** Sends a response. The last expected one completes the reply. */
   finish(response: object, status = 200): void {
     this.#expected--
     if (this.#stream) {
@@ -57,7 +57,7 @@ export class Reply {
     this.#exchange.respond(status, headers, jsonOf(response))
   }
 
-  /** Completes the reply without a response: the request was cancelled. */
+  /** Completes the reply without a response, because the request was cancelled. */
   abandon(): void {
     this.#expected--
     if (this.#expected > 0) return

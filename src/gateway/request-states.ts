@@ -8,15 +8,15 @@ const KEY_BYTES = 32
 const MAX_KNOWN = 3
 
 /**
- * Seals what a client has to send back with its answers, so that nobody can change it, use it after its time, or use it
- * for another token, profile or tool.
+ * Seals the state that a client sends back with its answers, so that it cannot be changed, used after its expiry, or
+ * used for another token, profile or tool.
  */
 export class RequestStates {
   readonly #store: WatchedStore | undefined
   readonly #limits: Pick<Limits, 'askTimeoutMs'>
   readonly #now: () => number
   readonly #fresh = randomBytes(KEY_BYTES).toString('hex')
-  /** The keys that the store had, the latest first. */
+  /** The keys in the store, latest first. */
   #known: readonly string[] = []
   #key: Promise<string>
   #isRead = false
@@ -29,7 +29,7 @@ export class RequestStates {
     this.#limits = limits
     this.#now = now
     this.#key = this.#load()
-    // While the store was away, each replica may have made a key of its own.
+    // While the store was away, each replica may have created its own key.
     store?.onBack(() => this.refresh())
   }
 
@@ -40,23 +40,26 @@ export class RequestStates {
     return `${sealed}.${sign(sealed, boundTo, await this.#key)}`
   }
 
-  /** Seals without a time limit; equal for equal contents. */
+  /** Seals without expiry; equal contents give equal texts. */
   async sealForever(content: Json, boundTo: string): Promise<string> {
     const sealed = Buffer.from(JSON.stringify({ content })).toString('base64url')
     return `${sealed}.${sign(sealed, boundTo, await this.#current())}`
   }
 
-  /** Reads the key again: the store may have lost it, and have that of another replica now. */
+  /** Reads the key again: the store may have lost it, and may have another replica's now. */
   refresh(): void {
     this.#key = this.#load()
   }
 
-  /** Whether the last attempt to read the key of the store succeeded: without it, what others sealed does not open. */
+  /**
+   * Whether the last attempt to read the key from the store succeeded: without it, states that others sealed cannot be
+   * opened.
+   */
   get isSure(): boolean {
     return this.#isRead || !this.#store
   }
 
-  /** The content, or undefined when it is not what was sealed for this. */
+  /** The content, or undefined if it was not sealed for this. */
   async open(state: string, boundTo: string): Promise<Json | undefined> {
     const [sealed = '', signature = ''] = state.split('.')
     const isOurs = async (key: Promise<string>) =>
@@ -68,7 +71,7 @@ export class RequestStates {
     return this.#read(sealed)
   }
 
-  /** What a state says, whoever wrote it: only whoever has its key can tell whether it is genuine. */
+  /** The content of a state, unverified: only the replica with its key can tell whether it is genuine. */
   peek(state: string): Json | undefined {
     const [sealed = ''] = state.split('.')
     try {
@@ -78,14 +81,17 @@ export class RequestStates {
     }
   }
 
-  /** The content, unless its time is over. */
+  /** The content, unless it has expired. */
   #read(sealed: string): Json | undefined {
     const opened: unknown = JSON.parse(Buffer.from(sealed, 'base64url').toString())
     const { content, until = Number.POSITIVE_INFINITY } = isJson(opened) ? opened : {}
     return isJson(content) && Number(until) >= this.#now() ? content : undefined
   }
 
-  /** The key to seal with. One that could not be read is read again: nobody else opens what is sealed without it. */
+  /**
+   * The key to seal with. If reading it failed before, it is read again, because other replicas could not open what is
+   * sealed with another key.
+   */
   async #current(): Promise<string> {
     const key = await this.#key
     if (this.#isRead || !this.#store) return key
@@ -94,8 +100,8 @@ export class RequestStates {
   }
 
   /**
-   * The key of the store, so that another replica, or the next start, opens what this one sealed. A store that lost it gets
-   * it back; while none can be read, the last one stays in use.
+   * The key in the store, so that another replica, or the next start, can open what this one sealed. If the store lost
+   * it, it is written again; while none can be read, the last one stays in use.
    */
   async #load(): Promise<string> {
     const [own = this.#fresh] = this.#known

@@ -3,35 +3,38 @@ import type { Announcements } from 'toolcrib/stores'
 import type { Json } from './json-rpc.ts'
 import type { ReplicaMessenger } from './replica-messenger.ts'
 
-/** What the other replicas answered about a session: one has it open, none has, or some did not answer in time. */
+/** What the other replicas answered about a session: one has it open, none has it, or some did not answer in time. */
 export type Held = 'held' | 'none' | 'unknown'
 
-/** How often a replica notes that it is alive, and how long that is valid. */
+/** How often a replica records that it is alive, and how long that is valid. */
 const NOTE_MS = 5_000
 const NOTED_MS = 12_000
-/** How long after it was not noted itself, as when Redis lost its data, a replica may miss others that are alive. */
+/**
+ * After a replica was missing from the list itself, for example because Redis lost its data, the list may lack others
+ * for this long.
+ */
 const ARRIVAL_MS = 6_000
 /** How long a replica may take to answer whether it has a session. */
 const PATIENCE_MS = 500
-/** Answers to many questions are collected for this long, and sent in one message. */
+/** Answers are collected for this long, and sent in one message. */
 const GATHER_MS = 10
 const MAX_GATHERED = 500
 const MAX_GONE = 1_000
 
 interface Question {
-  /** Replicas that have not answered yet; undefined while it is not known which are alive. */
+  /** Replicas that have not answered yet; undefined while it is unknown which are alive. */
   silent: Set<string> | undefined
-  /** Whether nobody can have been left out. */
+  /** Whether the list of replicas is certainly complete. */
   isComplete: boolean
   readonly answer: Promise<Held>
   settle(held: Held): void
 }
 
 /**
- * Asks the other replicas whether one of them has a session open. Each answers with yes or no, so that nobody waits longer
- * than they take. Which ones there are is read with each question: nobody announces that it is alive, so that any number of
- * replicas can come, or find that Redis lost its data, without a flood of messages. A replica that does not answer is
- * asked, but no longer waited for, until it sends something again.
+ * Asks the other replicas whether one of them has a session open. Each answers yes or no, so that nobody waits longer
+ * than necessary. The list of replicas is read with each question: replicas do not announce that they are alive, so
+ * that any number can join, or notice that Redis lost its data, without a flood of messages. A replica that does not
+ * answer is still asked, but no longer waited for, until it sends something.
  */
 export class RollCall {
   readonly #messenger: Pick<ReplicaMessenger, 'id' | 'send'>
@@ -44,7 +47,7 @@ export class RollCall {
   readonly #gone = new Set<string>()
   readonly #questions = new Map<string, Question>()
   #answers: Json[] = []
-  /** Whether every replica that is alive has had the time to be noted. */
+  /** Whether every live replica has had time to record itself. */
   #isComplete = false
   #isClosed = false
   #reading: Promise<readonly string[]> | undefined
@@ -57,7 +60,7 @@ export class RollCall {
     messenger: Pick<ReplicaMessenger, 'id' | 'send'>,
     presence: Pick<Announcements, 'noteAlive' | 'alive'>,
     schedule: Schedule,
-    /** Called when this replica could not be noted as alive. */
+    /** Called when this replica could not be recorded as alive. */
     onFailure: () => void = () => {},
   ) {
     this.#messenger = messenger
@@ -66,7 +69,7 @@ export class RollCall {
     this.#onFailure = onFailure
   }
 
-  /** Notes that this replica is alive, now and from time to time. */
+  /** Records that this replica is alive, now and periodically. */
   begin(): Promise<void> {
     this.#noting ??= this.#note().finally(() => {
       this.#noting = undefined
@@ -74,7 +77,7 @@ export class RollCall {
     return this.#noting
   }
 
-  /** Notes that a message of a replica arrived. */
+  /** Records that a message of a replica arrived. */
   noteMessage(replica: string): void {
     this.#overdue.delete(replica)
   }
@@ -91,11 +94,11 @@ export class RollCall {
     if (this.#gone.has(replica)) return false
     const alive = await this.#read().catch((): readonly string[] => [])
     if (alive.includes(replica)) return true
-    // Whoever is not noted itself cannot rely on the list: Redis was away, or has lost its data.
+    // If this replica is missing, the list is unreliable: Redis was away, or has lost its data.
     return alive.includes(this.#messenger.id) && this.#isComplete ? false : undefined
   }
 
-  /** Asks for a session. Requests for the same one share the question. */
+  /** Asks for a session. Requests for the same session share one question. */
   ask(session: string): Promise<Held> {
     return this.#questions.get(session)?.answer ?? this.#ask(session)
   }
@@ -108,7 +111,7 @@ export class RollCall {
       this.#stopGathering = this.#schedule(GATHER_MS, () => this.#sendAnswers())
   }
 
-  /** Takes the answer of another replica. */
+  /** Handles the answer of another replica. */
   answered(session: string, replica: string, isHeld: boolean): void {
     const question = this.#questions.get(session)
     if (!question) return
@@ -132,7 +135,7 @@ export class RollCall {
       const wasNoted = await this.#presence.noteAlive(this.#messenger.id, NOTED_MS)
       if (!wasNoted) this.#arrive()
     } catch {
-      // Whoever cannot be reached is not waited for.
+      // Replicas that cannot be reached are not waited for.
       this.#onFailure()
     }
     if (!this.#isClosed) this.#stopNoting = this.#schedule(NOTE_MS, () => void this.begin())
@@ -162,7 +165,7 @@ export class RollCall {
   async #put(session: string, question: Question): Promise<void> {
     const alive = await this.#read().catch(() => undefined)
     if (!alive) return question.settle('unknown')
-    // Whoever is not noted itself cannot rely on the list: Redis has lost its data.
+    // If this replica is missing, the list is unreliable: Redis has lost its data.
     const isNoted = alive.includes(this.#messenger.id)
     if (!isNoted) {
       this.#arrive()
@@ -180,7 +183,7 @@ export class RollCall {
     if (!isAsked || !isAwaited) question.settle('unknown')
   }
 
-  /** The replicas that are alive; questions of one moment share the reading. */
+  /** The live replicas; questions of the same moment share one read. */
   #read(): Promise<readonly string[]> {
     this.#reading ??= this.#presence.alive().finally(() => {
       this.#reading = undefined

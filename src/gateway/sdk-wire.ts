@@ -3,7 +3,7 @@ import type { AskLimits, RequestWire } from './client-line.ts'
 import type { Json } from './json-rpc.ts'
 import { ANYTHING } from './mcp-server.ts'
 
-/** The wire of a request that came through the SDK's server. */
+/** Reaches the client of a request that came through the SDK's server. */
 export class SdkWire implements RequestWire {
   readonly #ctx: ServerContext
   readonly #sending = new Set<Promise<unknown>>()

@@ -34,25 +34,25 @@ const KINDS = {
 
 const MAX_PAGES = 100
 const MAX_ITEMS = 10_000
-/** How long a server that runs may take for one page. */
+/** How long a running server may take for one page. */
 const TIMEOUT_MS = 10_000
 
-/** Who looks at a list: what it may see, and the way to it, where its own connections may list something else. */
+/** Who reads a list: what it may see, and its connection, because its private connections may list something else. */
 export interface ListReader {
   readonly view: Pick<ProfileView, 'permitsServer' | 'profile'>
   readonly line?: ClientLine | undefined
 }
 
-/** What a server listed when it was asked. */
+/** A list that a server returned. */
 interface ReadList {
-  /** Requests are counted: a list that was asked for later has the higher number. */
+  /** Requests are numbered: a later request has a higher number. */
   readonly number: number
   readonly items: readonly Listed[]
 }
 
 type Lists = Readonly<Record<ListKind, Map<string, ReadList>>>
 
-/** One list of one server, over the shared connection or over that of a session. */
+/** One list of one server, over the shared connection or over a session's. */
 interface ListPlace {
   readonly kind: ListKind
   readonly server: string
@@ -61,9 +61,9 @@ interface ListPlace {
 }
 
 /**
- * Prompts, resources and templates of all servers, asked for at once. A session that has a connection of its own to a
- * server gets what is listed over that one. A server that fails or takes long is listed as it was the last time. Whatever has
- * hidden characters in its name or URI is left out.
+ * Prompts, resources and templates of all servers, requested in parallel. A session with a private connection to a
+ * server gets what is listed over that one. If a server fails or is slow, its last list is used. Items with hidden
+ * characters in their name or URI are left out.
  */
 export class ServerLists {
   readonly #servers: Pick<ConnectedServers, 'status' | 'info' | 'request'>
@@ -71,7 +71,7 @@ export class ServerLists {
   readonly #warn: (warning: string) => void
   readonly #late: LateLists
   #reads = 0
-  /** What was listed last over the shared connections, and over those of sessions. */
+  /** The last lists over the shared connections, and over those of sessions. */
   readonly #shared = noLists()
   readonly #ofSessions = new Map<string, Lists>()
   readonly #refreshing = new Map<string, Promise<void>>()
@@ -89,7 +89,10 @@ export class ServerLists {
     this.#late = new LateLists(patience)
   }
 
-  /** What the servers list for a reader now, server by server. Those that start, or answer slowly, delay it for a while at most. */
+  /**
+   * What the servers list for a reader now, server by server. It waits a limited time for servers that start or are
+   * slow.
+   */
   async collect(kind: ListKind, { view, line }: ListReader): Promise<readonly Listed[]> {
     const lists = this.offering(kind, view).map(async (server) => {
       const place = await this.#placeOf(kind, server, line)
@@ -100,8 +103,8 @@ export class ServerLists {
   }
 
   /**
-   * Asks the servers of a reader again, to look for something that is not known. Those who look at the same time share
-   * one answer, which is never older than their question: a client can look for a thousand things with one request.
+   * Asks the servers of a reader again, to look for something unknown. Concurrent lookups share one answer, which is
+   * never older than their question: a client can look up a thousand things with one request.
    */
   refresh(kinds: readonly ListKind[], reader: ListReader): Promise<void> {
     const session = reader.line && this.#ofSessions.has(reader.line.owner) ? reader.line.owner : null
@@ -127,7 +130,7 @@ export class ServerLists {
     return refreshing
   }
 
-  /** What they listed for a reader the last time they were asked. */
+  /** What they last listed for a reader. */
   known(kind: ListKind, { view, line }: ListReader): readonly Listed[] {
     const own = line && this.#ofSessions.get(line.owner)?.[kind]
     const lists = own ? new Map([...this.#shared[kind], ...own]) : this.#shared[kind]
@@ -141,7 +144,7 @@ export class ServerLists {
     this.#late.forget(owner)
   }
 
-  /** The servers of a view that offer this. Of a server that never ran this is not known, so it is asked. */
+  /** The servers of a view that offer this. For a server that never ran this is unknown, so it is asked. */
   offering(kind: ListKind | 'completions', view: Pick<ProfileView, 'permitsServer'>): readonly string[] {
     const capability = kind === 'completions' ? kind : KINDS[kind].capability
     const permitted = this.#servers.status().filter(({ server }) => view.permitsServer(server))
@@ -167,7 +170,7 @@ export class ServerLists {
     }
   }
 
-  /** Keeps what a server lists now, unless it was asked again and that answer is there. Resolves to false when it fails. */
+  /** Stores what a server lists now, unless a later answer is already there. Resolves to false if it fails. */
   async #read(place: ListPlace): Promise<boolean> {
     const number = ++this.#reads
     const { items, isComplete } = await this.#ask(place)
@@ -195,7 +198,7 @@ export class ServerLists {
     return lists
   }
 
-  /** What a server lists now; the pages before the one that failed when it fails. */
+  /** What a server lists now; if it fails, the pages before the failure. */
   async #ask({
     kind,
     server,

@@ -3,7 +3,7 @@ import type { Limits } from './gateway-options.ts'
 import { isJson, type Json } from './json-rpc.ts'
 import type { Activation } from './profile-view.ts'
 
-/** What is needed to open a session of an older client again. */
+/** What is needed to reopen a session of an older client. */
 export interface SessionRecord {
   readonly principal: string
   readonly profile: string | undefined
@@ -18,12 +18,12 @@ interface RecordServices {
   warn(warning: string): void
 }
 
-/** A session in use is written again after this part of its time to live: so it never expires, nor stays lost. */
+/** A session in use is written again after this part of its time to live, so that it does not expire or stay lost. */
 const REFRESHED_PART = 0.02
 
 /**
- * The sessions of older clients in the store. A store that fails costs the continuation for as long as it fails: what it
- * did not take is written when it works again.
+ * The sessions of older clients in the store. While the store fails, sessions cannot be continued elsewhere; what it
+ * missed is written when it works again.
  */
 export class SessionRecords {
   readonly #store: WatchedStore | undefined
@@ -43,7 +43,7 @@ export class SessionRecords {
     await this.write(id)
   }
 
-  /** Notes that a session is in use. */
+  /** Records that a session is in use. */
   used(id: string): void {
     const { savedAt } = this.#open.get(id) ?? { savedAt: this.#services.now() }
     if (
@@ -58,12 +58,12 @@ export class SessionRecords {
     for (const id of [...this.#open.keys()]) await this.write(id)
   }
 
-  /** Notes that a session is no longer open here. */
+  /** Forgets a session that is no longer open here. */
   forget(id: string): void {
     this.#open.delete(id)
   }
 
-  /** The record of a session; undefined where there is none. Rejects when the store cannot say. */
+  /** The record of a session; undefined if there is none. Rejects if the store cannot be read. */
   async load(id: string): Promise<SessionRecord | undefined> {
     if (!isSessionId(id)) return undefined
     const stored = await this.#store?.get(keyOf(id))
@@ -108,7 +108,7 @@ export class SessionRecords {
   }
 }
 
-/** Strangers choose what they send as a session id. */
+/** Whether a text has the form of a session id; clients may send anything. */
 export function isSessionId(id: string): boolean {
   return /^[\w.:-]{1,128}$/.test(id)
 }
@@ -117,7 +117,7 @@ function keyOf(id: string): string {
   return `gateway:client:${id}`
 }
 
-/** A store whose values expire when they are not written for a while. Closing it does not close the store beneath. */
+/** A store whose values expire if they are not written for a while. Closing it does not close the underlying store. */
 export class ExpiringStore implements Store {
   readonly #store: Store
   readonly #ttlMs: number

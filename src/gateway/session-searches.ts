@@ -1,12 +1,12 @@
-/** How long nobody is asked again for a session that no replica has, and for how many of them this is known. */
+/** How long a session that no replica has is not looked for again, and for how many sessions this is remembered. */
 const MISSING_MS = 5_000
 const MAX_MISSING = 1_000
-/** How many sessions are looked for at the same time. */
+/** How many sessions are looked for at once. */
 const MAX_SOUGHT = 100
-/** How many sessions the clients of one token may have looked for within a second, and at once after a pause. */
+/** How many sessions the clients of one token may look for per second, and at once after a pause. */
 const PER_SECOND = 10
 const AT_ONCE = 20
-/** Tokens whose rate is remembered; the one that was quiet the longest is forgotten. */
+/** Tokens whose rate is remembered; the least recently active one is forgotten. */
 const MAX_PRINCIPALS = 1_000
 
 interface Allowance {
@@ -14,7 +14,9 @@ interface Allowance {
   readonly at: number
 }
 
-/** Limits how often other replicas are asked for a session: a client that invents ids must not keep all of them busy. */
+/**
+ * Limits how often other replicas are asked for a session: a client that invents ids must not keep all of them busy.
+ */
 export class SessionSearches {
   readonly #now: () => number
   readonly #missing = new Map<string, number>()
@@ -25,7 +27,7 @@ export class SessionSearches {
     this.#now = now
   }
 
-  /** Notes that a search begins; returns how to end it. Throws when there are too many. */
+  /** Counts a search; returns a function that ends it. Throws if there are too many. */
   begin(principal: string): () => void {
     if (this.#sought >= MAX_SOUGHT) throw new Error(`${MAX_SOUGHT} sessions are being looked for`)
     const left = this.#left(principal)
@@ -39,7 +41,7 @@ export class SessionSearches {
     }
   }
 
-  /** Notes that no replica has a session. */
+  /** Records that no replica has a session. */
   noteMissing(id: string): void {
     this.#missing.set(id, this.#now() + MISSING_MS)
     if (this.#missing.size > MAX_MISSING) deleteFirst(this.#missing)

@@ -4,10 +4,13 @@ import type { Limits } from './gateway-options.ts'
 import { isJson } from './json-rpc.ts'
 import type { ClientLoad } from './load-limits.ts'
 
-/** How often replicas add up what their clients do. */
+/** How often replicas add up the load of their clients. */
 const INTERVAL_MS = 2_000
 const KEPT_MS = 5 * INTERVAL_MS
-/** A replica where a client uses less than this part of its limits says nothing: up to twenty of them stay within it. */
+/**
+ * A replica where a client uses less than this part of its limits does not report it: twenty such replicas stay within
+ * the limit.
+ */
 const NOTABLE_PART = 0.05
 const MINUTE_MS = 60_000
 
@@ -17,9 +20,9 @@ interface Share {
 }
 
 /**
- * Limits of clients that hold across replicas, about: every two seconds each replica adds what its busy clients do to a
- * number in the store, and counts the others' share of the interval before as its own. A replica that dies is out of the
- * numbers with the next interval.
+ * Applies client limits across replicas, approximately: every two seconds each replica adds the load of its busy
+ * clients to a number in the store, and counts the others' share of the previous interval as its own. A replica that
+ * dies drops out with the next interval.
  */
 export class SharedLoad {
   readonly #load: ClientLoad

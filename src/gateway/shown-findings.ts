@@ -10,7 +10,7 @@ const MAX_TWINS = 5
 /** The states of tools that a client can call. */
 const CALLABLE = ['visible', 'active', 'deferred']
 
-/** What a search found, as one client reads it: names as it sees them, and the door for each tool. */
+/** The result of a search as one client reads it: with the names it sees, and the door for each tool. */
 export class ShownFindings {
   readonly #registry: ToolRegistry
   readonly #scene: CallScene
@@ -22,7 +22,7 @@ export class ShownFindings {
     this.#isBehindDoor = registry.explain('call_tool', scene.session).state === 'visible'
   }
 
-  /** The result of a search, with the tools that probably fit at its head. */
+  /** The result of a search, with a first line that names tools that probably fit. */
   of(result: ToolResult, searchTool: string): ToolResult {
     if (!result.ok || !isJson(result.structured)) return result
     const renamed = this.#rename(result.structured)
@@ -59,7 +59,10 @@ export class ShownFindings {
     }
   }
 
-  /** A search lists one of several tools that are alike. Which server is meant, only the model can know. */
+  /**
+   * The same tool on other servers: a search lists only one of several equal tools, and only the model can know which
+   * server is meant.
+   */
   #twinsOf(registered: string, listed: ReadonlySet<unknown>): readonly string[] {
     const { names, session } = this.#scene
     const callable: string[] = []
@@ -72,18 +75,18 @@ export class ShownFindings {
   }
 }
 
-/** The door that a tool is called through, where tools are not called by their names. */
+/** The door through which a tool is called, if tools are not called by their names. */
 function doorOf(registry: ToolRegistry, registered: string): string {
   return isReadOnly(registry, registered) ? 'call_read_tool' : 'call_tool'
 }
 
-/** Whether a tool says that it only reads, and does not contradict itself. */
+/** Whether a tool declares that it only reads, and does not contradict itself. */
 export function isReadOnly(registry: ToolRegistry, registered: string): boolean {
   const { readOnlyHint, destructiveHint } = registry.get(registered)?.annotations ?? {}
   return readOnlyHint === true && destructiveHint !== true
 }
 
-/** The same with a head that names the tools that probably fit: the gateway sees no message to put a hint into. */
+/** Adds a first line that names tools that probably fit: the gateway sees no user message to add a hint to. */
 function withHint(structured: Json, searchTool: string): Json {
   if (structured.note !== undefined) return structured
   const { query, matches, ...rest } = structured

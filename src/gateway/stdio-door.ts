@@ -12,18 +12,18 @@ import { StdioListens } from './stdio-listens.ts'
 
 /** Who is served over stdio. */
 export interface StdioOptions {
-  /** What the client sees; all of the registry when absent. */
+  /** The profile of the client; without it, the client sees the whole registry. */
   readonly profile?: string | undefined
   readonly input?: NodeJS.ReadableStream | undefined
   readonly output?: NodeJS.WritableStream | undefined
 }
 
-/** Whoever started the process. */
+/** The principal of the user who started the process. */
 const LOCAL: Principal = { id: 'stdio', name: 'stdio', profile: undefined, profiles: undefined }
 
 /** Serves one client over stdin and stdout. */
 export class StdioDoor {
-  /** Resolves when the client has gone, or the door is closed. Rejects when it cannot be opened. */
+  /** Resolves when the client has disconnected, or the door is closed. Rejects if it cannot be opened. */
   readonly closed: Promise<void>
   readonly #services: GatewayServices
   readonly #view: ProfileView
@@ -78,7 +78,7 @@ export class StdioDoor {
     await Promise.all([...this.#clients, this.#listens].map((client) => client.close()))
   }
 
-  /** The SDK's server for the client, once it is known which era the client speaks. */
+  /** The SDK's server for the client, once the client's era is known. */
   async #client(era: Era): Promise<RawServer> {
     const services = this.#services
     const view = this.#view

@@ -5,11 +5,10 @@ import type { ProfileView } from './profile-view.ts'
 
 /**
  * The resources that a modern client over stdio listens to. The SDK answers its `subscriptions/listen` and forwards
- * notifications of resources to those who listen, but does not report which resources these are: such requests are read
- * here on their way.
+ * notifications of resources, but does not report which resources these are, so the requests are read here.
  */
 export class StdioListens {
-  /** Tells the client that a resource changed; set once it is known that the client is a modern one. */
+  /** Notifies the client that a resource changed; set once the client is known to be modern. */
   tell: (uri: string) => void = () => {}
   readonly #services: GatewayServices
   readonly #view: ProfileView
@@ -20,7 +19,7 @@ export class StdioListens {
     this.#view = view
   }
 
-  /** Notes what a message of the client begins or ends. */
+  /** Reads which subscriptions a message of the client begins or ends. */
   noticed(message: Json): void {
     const { id, method, params } = message
     if (method === 'notifications/cancelled' && isJson(params)) void this.#stop(params.requestId)

@@ -6,7 +6,7 @@ export interface WatchedOffer extends Offer {
   readonly sessionKey?: string | undefined
 }
 
-/** A resource that somebody watches. */
+/** A watched resource. */
 interface Watched extends WatchedOffer {
   readonly listeners: Set<() => void>
   /** Ends the subscription at the server. */
@@ -22,7 +22,7 @@ export class Subscriptions {
     this.#servers = servers
   }
 
-  /** Calls the listener whenever the resource changes; returns how to stop. */
+  /** Calls the listener whenever the resource changes; returns a function that stops it. */
   watch(offer: WatchedOffer, listener: () => void): () => void {
     const id = idOf(offer)
     const watched = this.#watched.get(id) ?? this.#start(id, offer)
@@ -35,14 +35,14 @@ export class Subscriptions {
     }
   }
 
-  /** Passes on that a resource changed. */
+  /** Handles a notification that a resource changed. */
   notified({ server, sessionKey, method, params }: ServerNotification): void {
     if (method !== 'notifications/resources/updated') return
     const watched = this.#watched.get(idOf({ server, sessionKey, key: String(params?.uri) }))
     for (const listener of [...(watched?.listeners ?? [])]) listener()
   }
 
-  /** A server that was away knows nothing of earlier subscriptions over the shared connection. */
+  /** Subscribes again over the shared connection after a server restarted. */
   restarted(server: string): void {
     for (const watched of this.#watched.values()) {
       if (watched.server !== server || watched.sessionKey !== undefined) continue

@@ -8,9 +8,9 @@ import type { CallScene } from './tool-calls.ts'
 import type { Upstream } from './upstream.ts'
 
 /**
- * Tasks of modern servers. The id that a client gets names the tool, its server and the server's own id, sealed for the
- * token and profile of that client: nothing is kept here, and nobody else can ask about the task. The result of a task
- * passes the session as that of a call does: `after_tool_call`, reducers and masks of the host see it.
+ * Tasks of modern servers. The id that a client gets contains the tool, its server and the server's own id, sealed for
+ * the client's token and profile: nothing is stored here, and nobody else can use the task. The result of a task passes
+ * through the session like that of a call: the host's `after_tool_call`, reducers and masking apply.
  */
 export class Tasks {
   readonly #states: RequestStates
@@ -22,7 +22,7 @@ export class Tasks {
     this.#upstream = upstream
   }
 
-  /** The task that a call began, as its client gets it. */
+  /** The task that a call started, as its client gets it. */
   async issued(
     result: Json & { readonly taskId: string },
     { server, tool }: BegunCall,
@@ -33,7 +33,7 @@ export class Tasks {
     return { ...(await this.#seen(result, tool, client)), taskId: sealed }
   }
 
-  /** Answers a request about a task, with what its server answers. */
+  /** Answers a request about a task with the server's answer. */
   async answer(method: string, params: Json, client: TaskOwner): Promise<Json> {
     const { scene, line } = client
     if (!offersTasks(line.capabilities))
@@ -59,7 +59,7 @@ export class Tasks {
     return seen.taskId === undefined ? seen : { ...seen, taskId }
   }
 
-  /** A task with its result, or its error, as the host's hooks, reducers and masks leave them. */
+  /** A task with its result or error, after the host's hooks, reducers and masking. */
   async #seen(task: Json, tool: string, client: TaskOwner): Promise<Json> {
     const { result, error } = task
     const seen: Record<string, unknown> = { ...task }
@@ -73,7 +73,7 @@ export class Tasks {
       const text = textOf(
         await this.#pass({ ok: false, code: 'execution_failed', error: said }, tool, client),
       )
-      // What else the error has may repeat what was taken out of its text.
+      // Other fields of the error may repeat what was removed from its text.
       if (text !== said) seen.error = { code: error.code, message: text }
     }
     return seen
@@ -108,7 +108,7 @@ export interface BegunCall {
   readonly tool: string
 }
 
-/** Whether a client or a server with these capabilities knows tasks. */
+/** Whether a client or a server with these capabilities supports tasks. */
 export function offersTasks({ extensions }: Json): boolean {
   return isJson(extensions) && extensions[TASKS_EXTENSION] !== undefined
 }

@@ -68,8 +68,8 @@ export class ToolCalls {
   }
 
   /**
-   * The tool that a name means, waiting for its server if the server's tools are not known yet. `doubt` says why nobody can
-   * tell whether there is such a tool.
+   * The tool that a name means. Waits for its server if the server's tools are not known yet. `doubt` says why it is
+   * unknown whether there is such a tool.
    */
   async #find(
     name: string,
@@ -86,7 +86,7 @@ export class ToolCalls {
     return doubt === undefined ? { tool: undefined } : { doubt }
   }
 
-  /** Runs a call in its session, without the limits of the library: the client has its own. */
+  /** Runs a call in its session, without the library's limits: the client has its own. */
   async #execute(
     call: { readonly name: string; readonly args: unknown },
     sent: SentCall,
@@ -103,7 +103,7 @@ export class ToolCalls {
     return answer?.result ?? { ok: false, code: 'execution_failed', error: 'the call has no result' }
   }
 
-  /** What a call through one of the two doors means; undefined for a call of any other tool. */
+  /** The call that one of the two doors was asked to make; undefined for calls of other tools. */
   #throughDoor(
     name: string,
     args: unknown,
@@ -122,14 +122,14 @@ export class ToolCalls {
     return { name: 'call_tool', args: meant }
   }
 
-  /** The registered name that a name means, however it is written; undefined for a tool that is not permitted. */
+  /** The registered name that a name means, in any spelling; undefined for a tool that is not permitted. */
   #resolve(name: string, { session, names }: CallScene): string | undefined {
     const exact = this.#registry.has(name) ? name : names.ofShown(name)?.registered
     if (exact === undefined) return session.currentTurn().describe(name)?.name
     return this.#registry.explain(exact, session).state === 'denied' ? undefined : exact
   }
 
-  /** Whether this session shows a meta-tool of this name: it works whatever the servers do. */
+  /** Whether this session shows a meta-tool of this name, which works whatever state the servers are in. */
   #isMetaTool(name: string, { session }: CallScene): boolean {
     return !this.#registry.has(name) && this.#registry.explain(name, session).state === 'visible'
   }
@@ -178,7 +178,7 @@ class SentCall {
 /** Longer than any request in words. */
 const MAX_QUERY_CHARACTERS = 10_000
 
-/** What is too long in the arguments of a door or a search: names and queries are kept after their call. */
+/** Describes what is too long in the arguments of a door or a search: names and queries are kept after their call. */
 function oversizeOf(name: string, args: unknown): string | undefined {
   const most = isDoor(name)
     ? MAX_CHARACTERS.name

@@ -15,13 +15,15 @@ import type { UnlistedServers } from './unlisted-servers.ts'
 import { visibleItem } from './visible-item.ts'
 
 const MAX_REMEMBERED = 100
-/** Few: each keeps the tools of its time in memory. */
+/** Few, because each keeps its tools in memory. */
 const MAX_LISTS = 20
 
 /** A tool as clients list it. */
 export type ListedTool = Readonly<Record<string, unknown>> & { readonly name: string }
 
-/** The tools that a session shows, as `tools/list` returns them: a server's own definition under the name shown here. */
+/**
+ * The tools that a session shows, as `tools/list` returns them: a server's own definition under the name shown here.
+ */
 export class ToolList {
   readonly #registry: ToolRegistry
   readonly #servers: ConnectedServers
@@ -59,7 +61,7 @@ export class ToolList {
     return known && this.shown(known, known.surface)
   }
 
-  /** The tools of a surface, without waiting for servers, and without counting it as a list that a client read. */
+  /** The tools of a surface, without waiting for servers, and without counting it as read by a client. */
   shown({ names }: Pick<CallScene, 'names'>, { tools }: Pick<Surface, 'tools'>): readonly ListedTool[] {
     return tools.flatMap((definition) => {
       const named = names.ofRegistered(definition.name)
@@ -76,7 +78,7 @@ export class ToolList {
     if (oldest !== undefined) this.#lists.delete(oldest)
   }
 
-  /** About how many tokens the list would have taken more, with everything on it; worked out once for each list. */
+  /** About how many more tokens the full list would have taken; computed once per list. */
   #savedTokens(session: Session, fingerprint: string): number {
     const known = this.#saved.get(fingerprint)
     if (known !== undefined) return known
@@ -145,7 +147,7 @@ function doorFor({ description, ...tool }: ListedTool): ListedTool {
   return { ...tool, description: withTwoDoors(String(description)) }
 }
 
-/** The library has one door; here the answer of a search says which of the two it is. */
+/** The library has one door; here the result of a search says which of the two to use. */
 export function withTwoDoors(text: string): string {
   return text.replace(ONE_DOOR, TWO_DOORS)
 }

@@ -21,8 +21,8 @@ const MAX_CHARACTERS = 64
 const HASH_DIGITS = 8
 
 /**
- * What clients call the tools of a registry. A name depends on the registry alone, not on who looks, and is the same
- * after a restart.
+ * The names under which clients see the tools of a registry. A name depends only on the registry, not on the client,
+ * and is the same after a restart.
  */
 export class ToolNames {
   readonly #byRegistered = new Map<string, NamedTool>()
@@ -52,12 +52,12 @@ export class ToolNames {
     return this.#byShown.get(name)
   }
 
-  /** What clients are shown for a registered name; names of nothing known stay as they are. */
+  /** The name that clients see for a registered name; unknown names are returned unchanged. */
   shown(registered: string): string {
     return this.#byRegistered.get(registered)?.shown ?? registered
   }
 
-  /** Tools of other servers that their servers call the same. */
+  /** Tools of other servers with the same own name. */
   twinsOf(registered: string): readonly NamedTool[] {
     const tool = this.#byRegistered.get(registered)
     if (tool?.server === undefined) return []
@@ -77,12 +77,12 @@ export class ToolNames {
   }
 }
 
-/** The name of something a server offers, when it is shown with its server: `<server>__<name>`. */
+/** The name of a server's prompt or tool with its server: `<server>__<name>`. */
 export function prefixedName(server: string, name: string): string {
   return `${server}__${name}`
 }
 
-/** A name with the characters that every client takes. */
+/** A name with only the characters that every client accepts. */
 export function withWireCharacters(name: string): string {
   return name.replace(/[^A-Za-z0-9_.-]+/g, '_')
 }

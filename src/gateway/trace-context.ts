@@ -6,8 +6,8 @@ const MAX_CHARS = 512
 const PRINTABLE = /^[\x20-\x7e]*$/
 
 /**
- * The parameters of a request, with the W3C trace context of its headers in `_meta`, where MCP passes it on. What the
- * client put there itself stays.
+ * The parameters of a request, with the W3C trace context of its headers in `_meta`, where MCP passes it on. A context
+ * that the client put there itself stays.
  */
 export function withTraceContext(params: Json, exchange: Exchange): Json {
   const traceparent = exchange.header('traceparent')

@@ -5,17 +5,17 @@ import { INTERNAL_ERROR, type Json } from './json-rpc.ts'
 import type { ServerLoad } from './load-limits.ts'
 import type { Lease, PrivateConnections } from './private-connections.ts'
 
-/** One request under way at a server. */
+/** One request in flight at a server. */
 export interface Flight {
-  /** The connection of its own that it uses; the shared one when undefined. */
+  /** The private connection that it uses; undefined for the shared one. */
   readonly sessionKey: string | undefined
   end(): void
 }
 
 /**
- * Which requests are under way at which server, over which connection. A server of the older era does not say which
- * request made it ask or log something: only where a connection carries requests of a single client is it known whom a
- * message is for. Everything else is refused or dropped, never guessed.
+ * Tracks which requests are in flight at which server, over which connection. An older server does not say which
+ * request made it ask or log something: the recipient is known only if a connection carries requests of a single
+ * client. Everything else is refused or dropped, never guessed.
  */
 export class Traffic {
   readonly #servers: ConnectedServers
@@ -37,20 +37,23 @@ export class Traffic {
     this.#connections = connections
   }
 
-  /** Where questions go that come over a session's connection while no request is under way; returns how to stop. */
+  /**
+   * Sets where questions go that come over a session's connection while no request is in flight; returns a function
+   * that undoes it.
+   */
   stand(sessionKey: string, line: ClientLine): () => void {
     this.#standing.set(sessionKey, line)
     return () => void this.#standing.delete(sessionKey)
   }
 
-  /** How many requests are under way. */
+  /** How many requests are in flight. */
   get size(): number {
     let size = 0
     for (const lines of this.#lines.values()) size += lines.size
     return size
   }
 
-  /** Notes that a request begins, and decides which connection it takes. */
+  /** Records a new request, and decides which connection it uses. */
   async begin(server: string, line: ClientLine): Promise<Flight> {
     const isOwn = this.#mayNeedOwn(server, line) && (await this.#asking.has(server))
     line.signal.throwIfAborted()
@@ -81,39 +84,40 @@ export class Traffic {
   }
 
   /**
-   * The connection that everything of a client's session goes over at this server, what it lists and watches included;
-   * undefined for the shared one.
+   * The private connection that a client's session uses at this server for everything, including lists and
+   * subscriptions; undefined for the shared one.
    */
   async connectionOf(server: string, line: ClientLine | undefined): Promise<string | undefined> {
     if (line?.era !== 'legacy' || !this.#mayNeedOwn(server, line)) return undefined
     if (!(await this.#asking.has(server))) return undefined
-    // Its session may have ended meanwhile.
+    // The session may have ended meanwhile.
     line.signal.throwIfAborted()
     return this.#connections.ofSession(line)
   }
 
-  /** A client that can be asked nothing gets no questions of others, whichever connection it shares. */
+  /** A client that cannot be asked gets no questions of others, whichever connection it shares. */
   #mayNeedOwn(server: string, { capabilities }: ClientLine): boolean {
     return this.#servers.info(server)?.era !== 'modern' && canBeAsked(capabilities)
   }
 
-  /** Puts a server's question to the client whose request it must belong to. */
+  /** Passes a server's question to the client whose request it must belong to. */
   async ask({ server, sessionKey, method, params, signal }: ServerRequest): Promise<Json> {
     if (sessionKey === undefined) this.#asking.add(server)
     else this.#connections.asked(sessionKey)
-    // Many servers ask for roots as soon as they start. No client has a part in that, so there are no roots; requests of
-    // clients that have some use connections of their own from now on.
+    // Many servers ask for roots as soon as they start. No client caused that, so the answer is an empty list; requests
+    // of clients with roots use private connections from now on.
     if (method === 'roots/list' && sessionKey === undefined && !this.#lines.has(placeOf(server, undefined)))
       return { roots: [] }
     const line = this.#onlyClient(server, sessionKey)
     if (!line) throw refusal(INTERNAL_ERROR, this.#lines.has(placeOf(server, sessionKey)) ? SEVERAL : NOBODY)
-    // Roots are asked for at any time and remembered: over a shared connection they would reach other clients' calls.
+    // Servers ask for roots at any time and remember them: over a shared connection they would affect other clients'
+    // calls.
     if (sessionKey === undefined && method === 'roots/list')
       throw refusal(INTERNAL_ERROR, 'roots are not shared between clients')
     return line.ask(method, params, signal)
   }
 
-  /** Passes a log message on to the client whose request it must belong to; nobody gets it otherwise. */
+  /** Passes a log message on to the client whose request it must belong to, or drops it. */
   log({ server, sessionKey, params }: ServerNotification): void {
     if (params) this.#onlyClient(server, sessionKey)?.log(params)
   }
@@ -126,10 +130,10 @@ export class Traffic {
   }
 }
 
-const NOBODY = 'no client has a request under way that this could be for'
-/** Clients get connections of their own as soon as a server has asked once. */
+const NOBODY = 'no client has a request in flight that this could be for'
+/** Clients get private connections as soon as a server has asked once. */
 const SEVERAL =
-  'several requests are under way, and it is not known which of them this is for; call the tool again: each has a connection of its own from now on'
+  'several requests are in flight, and it is not known which of them this is for; call the tool again: from now on each client has its own connection'
 
 function placeOf(server: string, sessionKey: string | undefined): string {
   return sessionKey === undefined ? `shared:${server}` : JSON.stringify([server, sessionKey])

@@ -16,11 +16,11 @@ interface UnlistedServer {
   readonly failure: string | undefined
 }
 
-/** The servers whose tools are not known yet: they have never run, or what is remembered of them is not read yet. */
+/** The servers whose tools are not known yet: they have never run, or their cached list is not loaded yet. */
 export class UnlistedServers {
   readonly #servers: Pick<ConnectedServers, 'status' | 'tools' | 'ready'>
   readonly #limits: Pick<Limits, 'listWaitMs'>
-  /** Those that a list has waited for in vain, while they start: one that hangs must not delay every list. */
+  /** Servers that a list has waited for in vain, while they start: a hanging server must not delay every list. */
   readonly #slow = new Set<string>()
 
   constructor(
@@ -31,7 +31,7 @@ export class UnlistedServers {
     this.#limits = limits
   }
 
-  /** Waits a while, once, for each unlisted server of a view; all others are listed as they are remembered. */
+  /** Waits a limited time, once, for each unlisted server of a view; all others are listed from the cache. */
   async beforeList(view: ServerFilter): Promise<void> {
     const starting = this.#startingOf(EVERY_SERVER)
     for (const server of this.#slow) if (!starting.includes(server)) this.#slow.delete(server)
@@ -46,14 +46,14 @@ export class UnlistedServers {
     this.#slow.delete(server)
   }
 
-  /** Whether a tool of this name may be of such a server. */
+  /** Whether a tool of this name may belong to such a server. */
   mayHave(name: string, view: ServerFilter): boolean {
     return this.#ownersOf(name, view).length > 0
   }
 
   /**
    * Waits for the server that an unknown name belongs to: a client may call what it listed at another replica or before
-   * a restart. Where the name does not say which one it is, all of them are awaited, for a shorter time.
+   * a restart. If the name does not identify a server, all of them are awaited, for a shorter time.
    */
   async beforeCall(name: string, view: ServerFilter, signal: AbortSignal): Promise<void> {
     const starting = this.#ownersOf(name, view).filter(({ failure }) => failure === undefined)
@@ -69,7 +69,7 @@ export class UnlistedServers {
     signal.removeEventListener('abort', stop)
   }
 
-  /** Why nobody can say whether there is a tool of this name; undefined when it is certain that there is none. */
+  /** Why it is unknown whether there is a tool of this name; undefined if there certainly is none. */
   doubtAbout(name: string, view: ServerFilter): string | undefined {
     const owners = this.#ownersOf(name, view)
     const starting = owners.filter(({ failure }) => failure === undefined).map(({ server }) => `"${server}"`)
@@ -103,7 +103,7 @@ export class UnlistedServers {
   }
 }
 
-/** Whether a name is written with this server's: `github__search`, `mcp__github__search`. */
+/** Whether a name contains this server's: `github__search`, `mcp__github__search`. */
 function isOf(name: string, server: string): boolean {
   const prefix = withWireCharacters(prefixedName(server, ''))
   return name.startsWith(prefix) || name.startsWith(`mcp__${prefix}`)

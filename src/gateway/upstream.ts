@@ -13,7 +13,7 @@ import {
 } from './protocol.ts'
 import type { Traffic } from './traffic.ts'
 
-/** What the protocol says about one hop: it is never passed on to the next. */
+/** Fields that concern one hop, and are never passed on to the next. */
 const OF_ONE_HOP = ['progressToken', VERSION_KEY, CLIENT_INFO_KEY]
 
 const MAX_ROUNDS = 16
@@ -29,9 +29,9 @@ export class Upstream {
   }
 
   /**
-   * Sends a request for a client and returns the result as it was parsed. Progress, log messages and questions go to the
-   * client's line meanwhile. Questions of a modern server are put to an older client here; a modern client gets them as
-   * the result. Rejects as `ConnectedServers.request()` does.
+   * Sends a request for a client and returns the result as it was parsed. Meanwhile, progress, log messages and
+   * questions go to the client. Questions of a modern server are put to an older client here; a modern client gets them
+   * as the result. Rejects as `ConnectedServers.request()` does.
    */
   async send(server: string, request: RawRequest, line: ClientLine): Promise<Json> {
     const flight = await this.#traffic.begin(server, line)
@@ -47,7 +47,7 @@ export class Upstream {
         if (round === MAX_ROUNDS)
           throw new ToolcribError(
             'source-unavailable',
-            `server "${server}" asked ${MAX_ROUNDS} times and wants more`,
+            `server "${server}" asked ${MAX_ROUNDS} times and still needs more`,
           )
         const answers = await answerAll(result, line)
         result = await this.#servers.request(
@@ -67,7 +67,7 @@ export class Upstream {
     return this.#servers.info(server)?.era === 'modern'
   }
 
-  /** Speaks for the client where the server is modern: its capabilities and log level, and not the gateway's. */
+  /** For a modern server, adds the client's capabilities and log level instead of the gateway's. */
   #stamp(server: string, request: RawRequest, line: ClientLine): RawRequest {
     const { method, params } = request
     if (params !== undefined && params._meta === undefined && !this.#isModern(server)) return request
@@ -87,17 +87,20 @@ export class Upstream {
   }
 }
 
-/** A client of an older revision cannot ask about a task. */
+/** A client of an older revision cannot use tasks. */
 function capabilitiesOf({ era, capabilities }: ClientLine): Json {
   if (era === 'modern' || !isJson(capabilities.extensions)) return capabilities
   const { [TASKS_EXTENSION]: tasks, ...extensions } = capabilities.extensions
   return { ...capabilities, extensions }
 }
 
-/** What a modern server says about one hop: how long and for whom to cache, and who answered. The gateway says its own. */
+/**
+ * Removes what a modern server says about one hop: how long and for whom to cache, and who answered. The gateway sets
+ * its own.
+ */
 function withoutHop(method: string, result: Json, { era }: ClientLine): Json {
   const { ttlMs, cacheScope, ...uncached } = result
-  // The time that a task is kept has the same name.
+  // The lifetime of a task has the same name.
   const rest = CACHEABLE.includes(method) ? uncached : result
   const { [SERVER_INFO_KEY]: serverInfo, ...meta } = isJson(rest._meta) ? rest._meta : {}
   const { _meta, resultType, ...kept } = rest

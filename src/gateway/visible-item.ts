@@ -3,17 +3,17 @@ import { isJson, type Json } from './json-rpc.ts'
 
 /** Keywords of a schema whose values are compared exactly. */
 const EXACT = ['enum', 'const', 'required', 'dependentRequired', '$ref']
-/** Deeper than anything real. */
+/** Deeper than any real schema. */
 const MAX_DEPTH = 100
 
 /**
  * A tool, prompt, resource or template as clients list it: as its server sent it, without characters that hide text
- * from people. `_meta` is for programs and stays. An output schema whose names or values have such characters is left
- * out: without them, results would no longer match it.
+ * from people. `_meta` is for programs and stays unchanged. An output schema with such characters in its names or
+ * values is left out: without them, results would no longer match it.
  */
 export function visibleItem(item: Json): Json {
   const { _meta, ...shown } = item
-  // Nearly all of them: then nothing is copied.
+  // True for nearly all of them, so usually nothing is copied.
   if (isPlain(shown)) return item
   const { outputSchema, ...texts } = shown
   const visible = withoutHiddenTexts(texts, 0)
@@ -26,18 +26,18 @@ export function visibleItem(item: Json): Json {
   }
 }
 
-/** Whether a name or a URI hides something: without that it would be another one. */
+/** Whether a name or a URI has hidden characters: without them it would be a different one. */
 export function hidesText(key: string): boolean {
   return withoutHidden(key) !== key
 }
 
-/** Whether an item surely stays as it is: all of it is printable ASCII with line breaks and tabs, and it is not too deep. */
+/** Whether an item certainly needs no change: it is printable ASCII with line breaks and tabs, and not too deep. */
 function isPlain(item: Json): boolean {
   try {
     const text = JSON.stringify(item)
     return /^[\x20-\x7e]*$/.test(text) && !/\\[bfru]/.test(text) && !isDeep(item, 0)
   } catch {
-    // Nested so deep that it cannot be written.
+    // Nested too deep to be serialized.
     return false
   }
 }
@@ -59,7 +59,7 @@ function withoutHiddenTexts(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries)
 }
 
-/** Whether a schema has hidden characters where they cannot be taken out: in names, and in values that are compared. */
+/** Whether a schema has hidden characters that cannot be removed: in names, and in values that are compared. */
 function hidesNames(schema: unknown, depth: number, isExact = false): boolean {
   if (typeof schema === 'string') return isExact && hidesText(schema)
   if (typeof schema !== 'object' || schema === null) return false

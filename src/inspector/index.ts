@@ -1,4 +1,4 @@
-/** `toolcrib/inspector`: the page that shows a registry, its servers and what models do with them. For Node. */
+/** `toolcrib/inspector`: the web page that shows a registry, its servers and what models do with them. For Node. */
 
 export { createInspector, type Inspector } from './inspector.ts'
 export type {

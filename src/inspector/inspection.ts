@@ -10,7 +10,7 @@ import type { SignIns } from './sign-ins.ts'
 import { ToolBook, type ToolRow } from './tool-book.ts'
 import { TurnTokens } from './turn-tokens.ts'
 
-/** What routes work on: the registry, its servers, and what was recorded about them. */
+/** What routes read: the registry, its servers, and what was recorded about them. */
 export class Inspection {
   readonly registry: ToolRegistry
   readonly servers: ConnectedServers
@@ -74,24 +74,27 @@ export class Inspection {
     return this.#gateway?.clients() ?? []
   }
 
-  /** Commands that a person can run beside this gateway, on the file that defines this server; without one, on the last file. */
+  /**
+   * The command line for a person to run beside this gateway, with the file that defines this server, or else with the
+   * last file.
+   */
   async commandLine(server?: string): Promise<CommandLine> {
     return new CommandLine(this.connection, await this.config?.fileOf(server))
   }
 
-  /** The client of each session: those that are connected, and those that were. */
+  /** The client of each session, connected now or earlier. */
   async clientNames(): Promise<ReadonlyMap<string, string>> {
     const { names } = await this.history.activity()
     return new Map([...Object.entries(names), ...this.#connectedNames()])
   }
 
-  /** The profile of each session that has one: of clients that are connected, and of those that were. */
+  /** The profile of each session that has one, of clients connected now or earlier. */
   async profiles(): Promise<ReadonlyMap<string, string>> {
     const { profiles } = await this.history.activity()
     return new Map([...Object.entries(profiles), ...this.#connectedProfiles()])
   }
 
-  /** The session of searches and calls that a person makes on the page. */
+  /** The session for searches and calls that the user makes on the page. */
   trial(): Promise<Session> {
     this.#trial ??= this.registry.openSession({
       id: `${PAGE_SESSION}${++this.#trials}`,
@@ -101,7 +104,7 @@ export class Inspection {
     return this.#trial
   }
 
-  /** What a client's model reads of tools in the first turn of a conversation, in tokens; counted once for each catalogue. */
+  /** How many tokens of tools a model reads in the first turn of a conversation; counted once per catalogue. */
   async firstTurnTokens(): Promise<number> {
     const rows = await this.book.rows()
     if (this.#firstTurn?.rows !== rows) this.#firstTurn = { rows, tokens: this.#countFirstTurn() }
@@ -117,7 +120,7 @@ export class Inspection {
     return `page-${++this.#calls}`
   }
 
-  /** Starts the next trial with nothing checked out. */
+  /** The next trial starts with nothing checked out. */
   resetTrial(): void {
     this.#trial = undefined
   }
@@ -131,7 +134,7 @@ export class Inspection {
     await this.history.close()
   }
 
-  /** The tools that a new client is shown. */
+  /** The tools that a new client sees. */
   async toolsShown(): Promise<readonly object[]> {
     const shown = await this.#gateway?.toolsShown?.(MEASURING_SESSION)
     if (shown) return shown

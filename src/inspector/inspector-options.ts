@@ -9,17 +9,19 @@ export interface InspectorOptions {
   readonly registry: ToolRegistry
   /** The servers of that registry. The inspector does not close them. */
   readonly servers: ConnectedServers
-  /** Decides who may send requests: `gateway.access`. */
+  /** Decides who may send requests. Pass `gateway.access`. */
   readonly access: InspectorAccess
-  /** Where counts are kept over restarts; without it they last as long as the process. */
+  /** Keeps counts across restarts; without it they last as long as the process. */
   readonly store?: Store | undefined
-  /** Where the config is, to approve changes and to write pins and hints. Without it the page only shows. */
+  /** Where the config is, to approve changes and to write pins and hints. Without it, the page is read-only. */
   readonly config?: ConfigSource | undefined
-  /** Who is connected: `gateway`. */
+  /** The connected clients. Pass the `gateway`. */
   readonly gateway?: ClientList | undefined
-  /** Where clients are looked for, and how they reach the gateway. Without it, none can be connected here. */
+  /** Where to look for clients, and how they reach the gateway. Without it, the page cannot connect clients. */
   readonly connect?: ClientConnection | undefined
-  /** Lets a person sign in to servers; its `oauth` is what the servers were connected with. Without it, the page shows no sign-in. */
+  /**
+   * Lets the user sign in to servers, which must be connected with its `oauth`. Without it, the page offers no sign-in.
+   */
   readonly signIns?: SignIns | undefined
   /** The folder of the built page. Default: the one that ships with the package. */
   readonly assets?: string | undefined
@@ -29,31 +31,31 @@ export interface InspectorOptions {
   readonly schedule?: Schedule | undefined
 }
 
-/** Decides who may send requests. `gateway.access` does. */
+/** Decides who may send requests, such as `gateway.access`. */
 export interface InspectorAccess {
   /** Returns who sent the request, or the response that refuses it. */
   check(request: Request): Promise<Response | { readonly profile?: string | undefined }>
-  /** Returns the response that refuses a foreign host or origin, for files that need no token. */
+  /** Returns the response that refuses an unknown host or origin, for files that need no token. */
   checkAddress(request: Request): Response | undefined
 }
 
 /** Where a registry was opened from. */
 export interface ConfigSource {
   readonly opened: OpenedRegistry
-  /** How to find the config again once it was changed. */
+  /** How to find the config again after a change. */
   readonly find: FindOptions
 }
 
-/** Where clients are looked for, and how they reach the gateway. */
+/** Where to look for clients, and how they reach the gateway. */
 export interface ClientConnection extends ClientPlace {
   readonly door: GatewayDoor
 }
 
-/** Lists who is connected, and says what clients are shown. A gateway does. */
+/** Lists the connected clients, and what clients see. A gateway implements it. */
 export interface ClientList {
   clients(): readonly ConnectedClient[]
   /**
-   * The tools that a new client is shown, read in a session with this id. Default: what a session of the registry shows
+   * The tools that a new client sees, read in a session with this id. Default: what a session of the registry shows
    * under the strategy `dispatch`.
    */
   toolsShown?(sessionId: string): Promise<readonly object[]>
@@ -64,7 +66,7 @@ export interface ClientList {
 /** A client that uses the gateway. */
 export interface ConnectedClient {
   readonly id: string
-  /** Names its session: the first 8 hex digits of the SHA-256 of the id that the registry's events have. */
+  /** Names its session: the first 8 hex digits of the SHA-256 of the id in the registry's events. */
   readonly session: string
   readonly name: string | undefined
   readonly version: string | undefined

@@ -5,14 +5,14 @@ import { withToken } from './sealed-token.ts'
 import { CALLBACK_PATH } from './sign-ins.ts'
 import { StaticFiles } from './static-files.ts'
 
-/** The page of a registry, and the API behind it. */
+/** The web page of a registry, and its API. */
 export interface Inspector {
   /**
    * Answers `/`, the page's own files, `/oauth/callback` and `/api`; 404 for everything else. Only `/api` needs a token. The
    * Host and Origin headers are checked on every route.
    */
   fetch(request: Request): Promise<Response>
-  /** Stops recording, and saves what was counted. */
+  /** Stops recording, and saves the counts. */
   close(): Promise<void>
 }
 
@@ -50,7 +50,10 @@ class OpenInspector implements Inspector {
     return this.#inspection.close()
   }
 
-  /** Takes the answer of a person who was asked for consent. No token is needed: `state` proves that the page began this sign-in. */
+  /**
+   * Handles the redirect after the user was asked for consent. No token is needed: `state` proves that the page began
+   * this sign-in.
+   */
   #comeBack(parameters: URLSearchParams): Response {
     const isOurs = this.#inspection.signIns?.finish(parameters) === true
     if (!isOurs)
@@ -60,7 +63,9 @@ class OpenInspector implements Inspector {
       : plain(200, 'Done. Close this tab and go back to the page.')
   }
 
-  /** Loads what the first view needs while the browser loads the page. Once: anybody may ask for the page. */
+  /**
+   * Loads what the first view needs while the browser loads the page. Only once, because anybody may request the page.
+   */
   #warmUp(): void {
     if (this.#isWarm) return
     this.#isWarm = true
@@ -70,14 +75,17 @@ class OpenInspector implements Inspector {
   async #api(request: Request): Promise<Response> {
     const refused = await this.#refuse(request)
     if (refused) return refused
-    // Loaded with the first use: most gateways run without a page.
+    // Loaded on first use: most gateways run without a page.
     const { answerApi } = await import('./api/router.ts')
     const response = await answerApi(this.#inspection, request)
     const isStream = response.headers.get('content-type') === 'text/event-stream'
     return isStream ? this.#whileAllowed(response, request) : response
   }
 
-  /** The response that refuses a request. The page shows every profile, so a token that is bound to one does not open it. */
+  /**
+   * The response that refuses a request. The page shows every profile, so a token that is bound to one does not open
+   * it.
+   */
   async #refuse(request: Request): Promise<Response | undefined> {
     const sender = await this.#access.check(withToken(request))
     if (sender instanceof Response) return sender
@@ -88,7 +96,7 @@ class OpenInspector implements Inspector {
     )
   }
 
-  /** Nothing is sent on a stream once its token no longer opens the page: it ends instead. */
+  /** Ends a stream as soon as its token no longer opens the page. */
   #whileAllowed({ body, status, headers }: Response, request: Request): Response {
     const checked = new TransformStream<Uint8Array, Uint8Array>({
       transform: async (chunk, controller) => {

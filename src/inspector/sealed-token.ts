@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 
 /**
- * How the page stays signed in. The gateway seals the token and gives the sealed text to the page, and the key to the browser, in a cookie
- * that no script can read. Each half is useless alone: browsers send cookies to every port of a host, and scripts of the page
- * can read what the page has stored. The gateway keeps neither, so a sign-in survives its restart, holds at every replica,
- * and ends with the token.
+ * Keeps the page signed in. The gateway encrypts the token and gives the encrypted text to the page, and the key to the
+ * browser, in a cookie that scripts cannot read. Each half is useless alone: browsers send cookies to every port of a
+ * host, and scripts of the page can read what the page has stored. The gateway keeps neither, so a sign-in survives its
+ * restart, works at every replica, and ends with the token.
  */
 export interface SealedToken {
   readonly sealed: string
@@ -15,7 +15,7 @@ const CIPHER = 'aes-256-gcm'
 const KEY_BYTES = 32
 const IV_BYTES = 12
 const TAG_BYTES = 16
-/** A program on another port may add cookies of the same name; a few are tried. */
+/** A program on another port may set cookies of the same name; a few are tried. */
 const MAX_COOKIES = 8
 
 export function sealToken(token: string): SealedToken {
@@ -26,8 +26,8 @@ export function sealToken(token: string): SealedToken {
 }
 
 /**
- * The headers and the address of a request, with the token in place of `Authorization: Sealed …`, if the cookie has its key. The
- * request itself in every other case, and for a request that another page made: it must send the token.
+ * The headers and the address of a request, with the token in place of `Authorization: Sealed …`, if the cookie has its
+ * key. Otherwise, and for requests of other pages, the request itself: they must send the token.
  */
 export function withToken(request: Request): Request {
   const { headers, url } = request
@@ -44,9 +44,9 @@ export function withToken(request: Request): Request {
   return request
 }
 
-/** The `Set-Cookie` header that gives a key to the browser, or takes it away. It lasts until the browser is closed. */
+/** The `Set-Cookie` header that gives a key to the browser, or deletes it. It lasts until the browser is closed. */
 export function keyCookie(headers: Headers, key: string | undefined): string {
-  // Only the browser knows whether it uses TLS: a proxy may end it.
+  // Only the browser knows whether it uses TLS: a proxy may terminate it.
   const isSecure = headers.get('origin')?.startsWith('https:') === true
   return [
     `${cookieName(headers)}=${key ?? ''}`,
@@ -70,7 +70,7 @@ function openSealed({ sealed, key }: SealedToken): string | undefined {
   try {
     return Buffer.concat([text, decipher.final()]).toString('utf8')
   } catch {
-    // Another key, or a text that was changed.
+    // Another key, or a changed text.
     return undefined
   }
 }

@@ -2,15 +2,15 @@ import type { OAuthOptions, Schedule } from 'toolcrib/mcp'
 import { memoryStore, type Store } from 'toolcrib/stores'
 import { inBackground } from './in-background.ts'
 
-/** Where authorization servers send people back to. */
+/** The path to which authorization servers redirect. */
 export const CALLBACK_PATH = '/oauth/callback'
 
-/** How long a person may take to consent. */
+/** How long the user may take to consent. */
 const CONSENT_MS = 10 * 60 * 1_000
 
 /** Options of `SignIns`. */
 export interface SignInsOptions {
-  /** Where the page is served, such as `http://127.0.0.1:7117`; it can be changed later. */
+  /** Where the page is served, such as `http://127.0.0.1:7117`; can be changed later. */
   readonly origin: string
   /** Keeps tokens. Default: they last as long as the process. */
   readonly store?: Store | undefined
@@ -19,14 +19,14 @@ export interface SignInsOptions {
 }
 
 /**
- * Lets a person sign in to servers from the page. Pass `oauth` to `connectServers()`, or as `connect.oauth` to
- * `openFromConfig()`, and this object to `createInspector()`. A server whose sign-in nobody asked for fails with that reason, so that
- * no start waits for a person.
+ * Lets the user sign in to servers from the page. Pass `oauth` to `connectServers()`, or as `connect.oauth` to
+ * `openFromConfig()`, and this object to `createInspector()`. If nobody began a sign-in, a server that needs one fails
+ * with that reason, so that no start waits for a person.
  */
 export class SignIns {
   /** Where the page is served. */
   origin: string
-  /** For `connectServers()` or `openFromConfig()`: the servers connected with it ask for consent here. */
+  /** For `connectServers()` or `openFromConfig()`: servers connected with it ask for consent here. */
   readonly oauth: OAuthOptions
   readonly #schedule: Schedule
   readonly #asked = new Map<string, SignIn>()
@@ -45,15 +45,15 @@ export class SignIns {
   }
 
   /**
-   * Expects the next connection of a server to ask for consent, and resolves with the address where a person gives it. Rejects when the
-   * sign-in ends before that. An earlier sign-in to this server is cancelled.
+   * Expects the next connection of a server to ask for consent, and resolves with the address where the user consents.
+   * Rejects if the sign-in ends before that. An earlier sign-in to this server is cancelled.
    */
   begin(server: string): Promise<URL> {
     this.cancel(server, 'another sign-in was started')
     const signIn = new SignIn()
     this.#asked.set(server, signIn)
     const stopTimer = this.#schedule(CONSENT_MS, () =>
-      this.cancel(server, 'nobody consented within 10 minutes'),
+      this.cancel(server, 'no consent was given within 10 minutes'),
     )
     const forget = () => {
       stopTimer()
@@ -63,12 +63,12 @@ export class SignIns {
     return signIn.url
   }
 
-  /** Where a person consents to the sign-in that waits; undefined when none does. */
+  /** Where the user consents to the pending sign-in; undefined if there is none. */
   waiting(server: string): URL | undefined {
     return this.#asked.get(server)?.address
   }
 
-  /** Takes the parameters of the redirect. Returns false when no sign-in has their `state`. */
+  /** Handles the parameters of the redirect. Returns false if no sign-in has their `state`. */
   finish(parameters: URLSearchParams): boolean {
     const state = parameters.get('state')
     if (state === null || state === '') return false
@@ -113,7 +113,7 @@ export class SignIns {
 
 /** One sign-in, from the click to the redirect. */
 class SignIn {
-  /** Where a person consents, once the server's client knows it. */
+  /** Where the user consents, once the server's client knows it. */
   readonly url: Promise<URL>
   /** The parameters of the redirect. */
   readonly parameters: Promise<URLSearchParams>
@@ -131,7 +131,7 @@ class SignIn {
       this.#finish = resolve
       this.#abandon.push(reject)
     })
-    // Often nobody waits for it, and then its rejection is not an error.
+    // Often nobody awaits it, and its rejection is not an error then.
     this.url.catch(() => {})
   }
 

@@ -39,7 +39,7 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** The built page, read into memory once: no path of a request ever reaches the file system. */
+/** The built page, read into memory once: no path of a request reaches the file system. */
 export class StaticFiles {
   readonly #folder: string
   #files: Promise<ReadonlyMap<string, StaticFile>> | undefined
@@ -48,13 +48,13 @@ export class StaticFiles {
     this.#folder = folder
   }
 
-  /** The file of a path; undefined when there is none. */
+  /** The file of a path; undefined if there is none. */
   async answer(pathname: string): Promise<Response | undefined> {
     this.#files ??= this.#read()
     const files = await this.#files
     const file = files.get(pathname === '/' ? '/index.html' : pathname)
     if (file) {
-      // Names of assets change with their content.
+      // The names of assets change with their content.
       const isHashed = pathname.startsWith('/assets/')
       const cache = isHashed ? 'public, max-age=31536000, immutable' : 'no-cache'
       return new Response(file.bytes, {

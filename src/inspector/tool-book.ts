@@ -15,7 +15,7 @@ export interface ToolRow {
   readonly source: string
   readonly kind: ToolSchema['source']
   readonly summary: string
-  /** What a model reads for it, in tokens: the figure of `toolcrib list`. */
+  /** How many tokens a model reads for it, as in `toolcrib list`. */
   readonly tokens: number
 }
 
@@ -35,8 +35,8 @@ interface Counted {
 const SAMPLE = 50
 
 /**
- * Every tool with its token cost; counted once for each definition. The exact counter is large, so it is loaded when
- * somebody looks; until then the average is an estimate.
+ * Every tool with its token cost, counted once per definition. The exact counter is large, so it is loaded when the
+ * page is opened; until then the average is an estimate.
  */
 export class ToolBook {
   readonly #registry: ToolRegistry
@@ -52,12 +52,12 @@ export class ToolBook {
       if (type !== 'server-synced' && type !== 'tool-registered' && type !== 'tool-unregistered') return
       this.#rows = undefined
       this.#tokensPerTool = undefined
-      // Somebody looks: figures that were exact stay so.
+      // Once loaded, figures stay exact.
       if (this.#exact) this.rows().catch(() => {})
     })
   }
 
-  /** What a tool takes on average: exactly once the tools are counted, before that estimated from a few of them. */
+  /** The average tokens of a tool: exact once the tools are counted, before that estimated from a few of them. */
   get tokensPerTool(): number {
     this.#tokensPerTool ??= averageTokens(this.#registry.listSchemas())
     return this.#tokensPerTool
@@ -70,7 +70,7 @@ export class ToolBook {
     return this.#rows
   }
 
-  /** What a model reads of these tools, in tokens. */
+  /** How many tokens a model reads for these tools. */
   async tokensOf(definitions: readonly Shown[]): Promise<number> {
     this.#exact ??= boundedCounter()
     const countTokens = await this.#exact
@@ -116,7 +116,7 @@ interface Shown {
   readonly inputSchema?: unknown
 }
 
-/** What a model reads of a tool. */
+/** The text of a tool that a model reads. */
 function textOf({ name, description, inputSchema, parameters = inputSchema }: Shown): string {
   return JSON.stringify({ name, description, parameters })
 }

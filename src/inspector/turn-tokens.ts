@@ -18,12 +18,12 @@ interface SurfaceCost {
   readonly tokens: number
 }
 
-/** Far more than are in use at a time. */
+/** Far more than are in use at once. */
 const MAX_COUNTED = 500
 
 /**
- * What models read of tools, in exact tokens: events have estimates, since counting takes long. A surface is counted when somebody
- * looks at it, as the gateway lists it or as it was noted here; an unknown one stays an estimate.
+ * What models read of tools, in exact tokens: events have estimates, since counting takes long. A surface is counted
+ * when the page shows it, as the gateway listed it or as it was recorded here; an unknown one stays an estimate.
  */
 export class TurnTokens {
   readonly #book: ToolBook
@@ -47,7 +47,7 @@ export class TurnTokens {
     return cost
   }
 
-  /** Replaces the estimates of a session by exact tokens, where its tools are known. */
+  /** Replaces the estimates of a session with exact tokens, if its tools are known. */
   async exactly<Session extends Counted>(session: Session): Promise<Session> {
     const rows = await this.#book.rows()
     const byName = new Map(rows.map(({ name, tokens }) => [name, tokens]))
@@ -83,7 +83,7 @@ function withTokens(step: SessionStep, byName: ReadonlyMap<string, number>): Ses
   return tokens === undefined ? step : { ...step, tokens, isExact: true }
 }
 
-/** The tokens of these tools; undefined when one of them is gone. */
+/** The tokens of these tools; undefined if one of them is gone. */
 function sumOf(names: readonly string[], byName: ReadonlyMap<string, number>): number | undefined {
   let sum = 0
   for (const name of names) {

@@ -37,7 +37,7 @@ export interface ConnectOptions {
   /** How long catalogues stay valid in `store`. Default: one day. Empty catalogues stay valid for at most a minute. */
   readonly catalogueTtlMs?: number
   /**
-   * false: what is stored of servers is not used, only replaced, so that every server is started and asked for its
+   * false: stored data about servers is only replaced, not used, so that every server is started and asked for its
    * tools. Default: true.
    */
   readonly remembered?: boolean

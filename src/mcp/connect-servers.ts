@@ -55,8 +55,8 @@ export interface ConnectedServers {
    */
   info(server: string): ServerInfo | undefined
   /**
-   * Why an earlier process could not start a server, as the store remembers it. While it is defined, the server is
-   * `failed` and was not started; requests and `client()` start it all the same.
+   * Why an earlier process could not start a server, as remembered in the store. While it is defined, the server is
+   * `failed` and was not started; requests and `client()` start it in any case.
    */
   failure(server: string): StartFailure | undefined
   /** Suspicious findings in the tools that servers list. */
@@ -66,7 +66,7 @@ export interface ConnectedServers {
   /** Applies another config: changed servers restart, the others keep running. */
   reload(config: ServersConfig): Promise<void>
   /**
-   * Reads a server's tools again: from the server when it is running, otherwise from the store. For hosts that learn of a
+   * Reads a server's tools again: from the server if it is running, otherwise from the store. For hosts that learn of a
    * change elsewhere. Does nothing for an unknown server.
    */
   refresh(server: string): Promise<void>
@@ -88,9 +88,9 @@ export interface ConnectedServers {
     options?: { readonly sessionKey?: string | undefined },
   ): Promise<void>
   /**
-   * Receives what servers send by themselves over the shared connections, from now on. Returns how to detach.
-   * Notifications reach every attached listener, and the `client` of the options. A request goes to the listener that
-   * was attached last with an `onRequest`, otherwise to `client.onRequest` of the options.
+   * Receives unprompted messages of servers over the shared connections, from now on. Returns a function that detaches
+   * it. Notifications reach every attached listener, and the `client` of the options. A request goes to the last
+   * attached listener with an `onRequest`, otherwise to `client.onRequest` of the options.
    */
   attach(listener: ServerListener): () => void
   /**

@@ -16,8 +16,8 @@ export interface UserMemory {
 
 /**
  * Opens the memory that all doors of a config share: in files of the user's state folder, or in the store of replicas.
- * Each config has its own, since servers of the same name may be different ones elsewhere. Undefined where the config
- * turns it off (`memory = false`), or where there is no place for it.
+ * Each config has its own, since servers of the same name may differ between configs. Undefined if the config turns it
+ * off (`memory = false`), or if there is no place for it.
  */
 export function openUserMemory(
   { memory = true, memoryText = false, files }: Pick<Config, 'memory' | 'memoryText' | 'files'>,

@@ -18,7 +18,7 @@ export interface ModeSettings {
   readonly contextWindow?: number | undefined
 }
 
-/** What a mode means for the catalogue as it is now. */
+/** What a mode means for the current catalogue. */
 export interface ModeDecision {
   readonly isLazy: boolean
   /** True when auto mode chose lazy by itself. */
@@ -26,14 +26,14 @@ export interface ModeDecision {
   readonly reason: string
 }
 
-// A figure falls by more than a fifth before anything changes back: a server that comes and goes at the threshold would
-// otherwise change every session's surface each time.
+// A figure must fall by more than a fifth before anything changes back: a server that comes and goes at the threshold
+// would otherwise change every session's surface each time.
 const MAX_LAG = 1.25
 
 /**
- * A figure that follows growth at once and decline with a lag: it is at most a quarter above the current one. It reaches
- * a threshold exactly when the figure itself has reached it and has not been clearly below it since. So one number
- * decides for every threshold, regardless of who asks and when.
+ * A figure that follows growth at once and decline with a lag: it is at most a quarter above the current one. It
+ * reaches a threshold exactly if the figure itself has reached it and has not been clearly below it since. So one
+ * number decides for every threshold, regardless of who asks and when.
  */
 export class SteadyFigure {
   #value: number
@@ -75,9 +75,9 @@ export function decideMode(settings: ModeSettings, figures: ModeFigures): ModeDe
 }
 
 /**
- * Whether `defer: 'auto'` defers every tool: when those it would leave on the surface, besides what is pinned, are too
- * many themselves. `recentlyGone` tools that left the catalogue a short while ago count too, with the same lag as the
- * mode, so that one tool more or less does not change every surface.
+ * Whether `defer: 'auto'` defers every tool: if the unpinned tools that would stay shown are too many themselves.
+ * `recentlyGone` tools that recently left the catalogue count too, with the same lag as the mode, so that one tool more
+ * or less does not change every surface.
  */
 export function defersAll(
   staying: number,
@@ -120,8 +120,8 @@ export interface CatalogueFigures {
 const MAX_WATCHED = 100
 
 /**
- * The catalogue's figures over time, and the mode decisions that follow from them. A decision depends on the
- * catalogue's history alone, not on who looked when. Raises `mode-changed` once for each combination of settings in use.
+ * The catalogue's figures over time, and the resulting mode decisions. A decision depends only on the catalogue's
+ * history, not on who looked when. Emits `mode-changed` once for each combination of settings in use.
  */
 export class ModeHistory implements ModeFigures {
   readonly #catalogue: CatalogueFigures

@@ -13,7 +13,9 @@ export interface ToolFilter {
   readonly excludeTools?: readonly string[]
 }
 
-/** May this tool be seen and called here? Names and `*` globs; absent `allow` = all, `[]` = none; `deny` wins. */
+/**
+ * Which tools may be seen and called. Names and `*` globs; absent `allow` = all, `[]` = none; `deny` takes precedence.
+ */
 export interface Policy {
   readonly allow?: readonly string[]
   readonly deny?: readonly string[]
@@ -28,31 +30,29 @@ export interface Gates extends Policy {
   readonly allowlists?: readonly (readonly string[])[]
 }
 
-/**
- * A compiled policy. One such object decides definitions, search, activation and execution, so they cannot disagree.
- */
+/** A compiled policy. One object decides definitions, search, activation and execution, so they cannot disagree. */
 export interface CompiledPolicy {
   /** True when it refuses nothing, so that checks can be skipped. */
   readonly isOpen: boolean
-  /** Which gate refuses the tool, or undefined when it is permitted. */
+  /** The gate that refuses the tool, or undefined if it is permitted. */
   denial(entry: Entry): string | undefined
-  /** Meta-tools pass every list that allows; only what denies or excludes by name removes them. */
+  /** Meta-tools pass every allowlist; only denying or excluding them by name removes them. */
   denialOfMetaTool(name: string): string | undefined
-  /** False for a server none of whose tools can be permitted. */
+  /** False if none of a server's tools can be permitted. */
   permitsServer(server: string): boolean
 }
 
 const POLICY_KEYS = ['allow', 'deny', 'filter']
 const FILTER_KEYS = ['allowedMcpServers', 'allowedMcpTools', 'allowedPlugins', 'excludeTools']
 
-/** Throws `config-invalid` for a policy with an unknown key, or a list that is not one. */
+/** Throws `config-invalid` for a policy with an unknown key or an invalid list. */
 export function checkPolicy(policy: unknown): asserts policy is Policy {
   const { filter = {}, ...lists } = checkKeys(policy, 'policy', POLICY_KEYS)
   checkLists(lists, 'policy')
   checkLists(checkKeys(filter, 'policy.filter', FILTER_KEYS), 'policy.filter')
 }
 
-/** Returns a frozen copy of a policy, its lists included. */
+/** Returns a frozen copy of a policy, including its lists. */
 export function copyPolicy({ filter, ...lists }: Policy): Policy {
   return Object.freeze({
     ...copyLists(lists),
@@ -152,7 +152,7 @@ export function narrowPolicy(policy: CompiledPolicy, { allowedTools, filter }: P
   return bothPolicies(policy, compilePolicy({ ...given, allowedTools: allowedTools ?? undefined }))
 }
 
-/** Like `narrowPolicy()`, but never throws: lists that cannot be read permit nothing, and the results say why. */
+/** Like `narrowPolicy()`, but never throws: invalid lists permit nothing, and the results say why. */
 export function narrowOrDeny(policy: CompiledPolicy, lists: PolicyLists): CompiledPolicy {
   try {
     return narrowPolicy(policy, lists)
@@ -179,7 +179,7 @@ function denyAll(reason: string): CompiledPolicy {
   }
 }
 
-/** Returns the test whether a list of names and globs contains a name; undefined without a list. */
+/** Returns a function that tests whether a list of names and globs contains a name; undefined without a list. */
 export function matcher(patterns: readonly string[] | undefined): ((name: string) => boolean) | undefined {
   if (patterns === undefined) return undefined
   const names = new Set(patterns.filter((pattern) => !pattern.includes('*')))

@@ -15,9 +15,9 @@ import { TOOL_FIELD_RULES, type Tool, type ToolSource } from '../tool.ts'
 import type { Catalogue } from './catalogue.ts'
 import { type Deferral, Entry } from './entry.ts'
 
-/** How one tool is registered. */
+/** Options for registering one tool. */
 export interface RegisterOptions {
-  /** The plugin it is from; without it, the tool is a built-in. */
+  /** The plugin it belongs to; without it, the tool is built in. */
   readonly pluginId?: string
   /** Overrides the tool's own `deferred`. */
   readonly deferred?: boolean
@@ -25,26 +25,26 @@ export interface RegisterOptions {
   readonly searchHint?: string
   /** Shown from the start, in every mode. */
   readonly preload?: boolean
-  /** Takes the place of a tool with that name; never a built-in's, for plugins and MCP. */
+  /** Replaces a tool with that name; plugins and MCP servers cannot replace a built-in tool. */
   readonly replace?: boolean
 }
 
-/** How a server's tools are registered. */
+/** Options for registering a server's tools. */
 export interface SyncOptions {
   /** false pins all its tools. */
   readonly lazy?: boolean
   /** Tools to pin, by the server's own names or the registered ones. */
   readonly pinned?: readonly string[]
   /**
-   * A trusted server may pin its tools itself (`_meta` alwaysLoad), ranks before others at equal scores, and its
+   * A trusted server may pin its own tools (`_meta` alwaysLoad), ranks before others at equal scores, and its
    * descriptions and results are not marked as untrusted.
    */
   readonly trust?: boolean
-  /** The server was approved, for example in a lockfile: its tools are not limited to a share of the first search results. */
+  /** The server was approved, for example in a lockfile: its tools are not limited to a share of the top results. */
   readonly approved?: boolean
 }
 
-/** Changes the catalogue, and raises an event for each change. */
+/** Changes the catalogue, and emits an event for each change. */
 export class Registrar {
   readonly #catalogue: Catalogue
   readonly #emit: Emit
@@ -116,7 +116,7 @@ export class Registrar {
     return wasHeld
   }
 
-  /** Copies the tools of another catalogue, without those of MCP servers. Raises no events. */
+  /** Copies the tools of another catalogue, without those of MCP servers. Emits no events. */
   copyLocal(from: Catalogue): void {
     const { sorted, quarantined } = from.snapshot()
     this.#catalogue.addAll(sorted.filter(({ source }) => source.kind !== 'mcp'))
@@ -166,10 +166,10 @@ const SYNC_RULES: OptionRules<SyncOptions> = {
   approved: trueOrFalse,
 }
 
-// How far a source is trusted: the higher one wins when two tools match equally.
+// How far a source is trusted: the higher one wins if two tools match equally.
 const TRUST = { builtin: 4, plugin: 3, trustedServer: 2, approvedServer: 1, server: 0 } as const
 
-/** The entry of a built-in or a plugin's tool, or a `ToolcribError` for one that cannot be registered. */
+/** The entry of a built-in tool or a plugin's, or a `ToolcribError` if it cannot be registered. */
 export function localEntry(tool: Tool, { pluginId, deferred, searchHint, preload }: RegisterOptions): Entry {
   checkName(tool?.name, 'tool name')
   checkFields(`the tool "${tool.name}"`, tool, TOOL_FIELD_RULES)

@@ -8,14 +8,14 @@ export type ServerStatus =
       readonly server: string
       readonly state: 'failed'
       readonly reason: string
-      /** What it waits for; absent when it could not be started or reached, or its connection ended. */
+      /** What it waits for; absent if it could not be started or reached, or its connection ended. */
       readonly needs?: ServerNeed
     }
 
 /** The connected servers, as the registry sees them. Implemented by `ServerHub`. */
 export interface ServerDirectory {
   statuses(): readonly ServerStatus[]
-  /** Resolves once none of the servers (all, when absent) is connecting, or the time is up; never rejects. */
+  /** Resolves once none of the servers (default: all) is connecting, or the time is up; never rejects. */
   settled(options: { readonly servers?: readonly string[]; readonly timeoutMs: number }): Promise<void>
 }
 
@@ -23,8 +23,8 @@ export interface ServerDirectory {
 export type FailedServer = Extract<ServerStatus, { readonly state: 'failed' }>
 
 /**
- * Returns the failed servers that may be why there is no tool of a name: the one that the name begins with; where no server
- * has any tools, all of them.
+ * Returns the failed servers that may be the reason for an unknown name: the one that the name begins with; if no
+ * server has any tools, all of them.
  */
 export function failedServersOf(
   name: string,

@@ -4,16 +4,13 @@ import type { Entry, EntryOrder } from './entry.ts'
 /** Listings by source. */
 export type ListingGroups = ReadonlyMap<string, readonly Listing[]>
 
-/**
- * All tools at one moment. Immutable; a change of the catalogue creates a new one, which shares with it what did not
- * change.
- */
+/** All tools at one moment. Immutable; a change of the catalogue creates a new one, which shares unchanged parts. */
 export class Snapshot {
   /** Grows with every change; equal versions are the same snapshot. */
   readonly version: number
   /** Listings by source; a source that did not change keeps the same array across snapshots. */
   readonly groups: ListingGroups
-  /** Why a tool is held back, by name. */
+  /** Why a tool is quarantined, by name. */
   readonly quarantined: ReadonlyMap<string, string>
   /** By name, in the order in which the names were registered first. */
   readonly entries: MapSnapshot<Entry>
@@ -54,8 +51,8 @@ export class Snapshot {
 type GroupChange = readonly [source: string, before: readonly Listing[], after: readonly Listing[]]
 
 /**
- * The sources whose listings differ, removed ones first; an array that is the same object is unchanged. Of two
- * snapshots of one catalogue, only what changed is read.
+ * The sources whose listings differ, removed ones first; an array that is the same object is unchanged. For two
+ * snapshots of one catalogue, only the changes are read.
  */
 export function* changedGroups(before: ListingGroups, after: ListingGroups): Generator<GroupChange> {
   const changes =
@@ -92,8 +89,8 @@ const MAX_EMPTY = 1_024
 type Chunk<Value> = (Value | undefined)[]
 
 /**
- * The place of each key's value. Snapshots share it: a key that was added after a snapshot has a place where that snapshot
- * has no value. A key that is deleted and added again gets its old place.
+ * The place of each key's value. Snapshots share it: for a key that was added after a snapshot, that snapshot has no
+ * value. A key that is deleted and added again gets its old place.
  */
 class Places {
   readonly byKey = new Map<string, number>()
@@ -108,13 +105,13 @@ class Places {
 }
 
 /**
- * A map of which snapshots are taken. A snapshot of a million values costs as much as what changed since the last one, and
+ * A map with cheap snapshots: a snapshot of a million values costs as much as what changed since the last one, and
  * finds its differences from that one quickly. Values are in the order in which their keys were added.
  */
 export class SnapshotMap<Value extends object> {
   #places = new Places()
   #chunks: Chunk<Value>[] = []
-  /** By chunk: the number of snapshots there were when it was made; a snapshot that was taken later shares it. */
+  /** By chunk: how many snapshots there were when it was created; later snapshots share it. */
   #madeAt: number[] = []
   #snapshots = 0
   #size = 0
@@ -146,7 +143,7 @@ export class SnapshotMap<Value extends object> {
     for (const chunk of this.#chunks) for (const value of chunk) if (value !== undefined) yield value
   }
 
-  /** The values as they are now. The same object until something changes. */
+  /** The current values. The same object until something changes. */
   snapshot(): MapSnapshot<Value> {
     if (this.#latest === undefined) {
       this.#latest = new MapSnapshot(this.#places, this.#chunks.slice(), this.#size)

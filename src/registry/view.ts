@@ -8,22 +8,22 @@ import type { ModeDecision } from './mode.ts'
 import type { CompiledPolicy } from './policy.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** All that is deferred, as a provider that defers by itself receives it. */
+/** All deferred tools, for a provider that defers them itself. */
 export interface DeferredList {
   readonly definitions: readonly ToolDefinition[]
   readonly fingerprint: string
 }
 
-/** A snapshot as a policy and a mode divide it. What is permitted and not shown is deferred. */
+/** A snapshot divided by a policy and a mode. What is permitted and not shown is deferred. */
 export interface Division {
   readonly snapshot: Snapshot
   readonly isLazy: boolean
   readonly permitted: PermittedListings
   /** How many tools are permitted. */
   readonly permittedCount: number
-  /** Permitted, and shown in any case, by name. */
+  /** Permitted and always shown, sorted by name. */
   readonly shown: readonly Entry[]
-  /** Permitted, and shown as long as there are few of them, by name. */
+  /** Permitted, and shown as long as there are few of them, sorted by name. */
   readonly leftShown: readonly Entry[]
   /** Keys of the sources that have a permitted tool, by label. */
   readonly sources: readonly string[]
@@ -32,7 +32,7 @@ export interface Division {
   readonly untrustedServers: readonly string[]
 }
 
-/** What a view is made of. */
+/** The parts of a view. */
 export interface ViewOptions {
   readonly mode: ModeDecision
   readonly division: Division
@@ -40,7 +40,7 @@ export interface ViewOptions {
   readonly shown: readonly Entry[]
 }
 
-/** A snapshot as a session sees it: what is shown, what waits behind the search, what is not permitted. */
+/** A snapshot as a session sees it: which tools are shown, deferred and denied. */
 export class View {
   readonly snapshot: Snapshot
   readonly mode: ModeDecision
@@ -71,13 +71,13 @@ export class View {
     return this.#division.permittedCount === this.snapshot.size
   }
 
-  /** Computed on first use: only a provider that defers by itself needs it. */
+  /** Computed on first use: only a provider that defers tools itself needs it. */
   get deferredList(): DeferredList {
     this.#deferredList ??= listDeferred([...this.deferred.values()])
     return this.#deferredList
   }
 
-  /** Returns the gate that refuses a tool, or undefined when it is permitted. */
+  /** Returns the gate that refuses a tool, or undefined if it is permitted. */
   denial(entry: Entry): string | undefined {
     return denialOf(entry, this.snapshot, this.policy)
   }
@@ -87,12 +87,12 @@ export class View {
     return this.#permitted.has(listing, this.snapshot)
   }
 
-  /** The MCP servers with a permitted tool, by name: the same list until one joins or leaves. */
+  /** The MCP servers with a permitted tool, sorted by name: the same list until one joins or leaves. */
   serverNames(): readonly string[] {
     return this.#division.servers
   }
 
-  /** Returns a view of the same tools that shows those with these names; this view if it does already. */
+  /** Returns a view of the same tools that also shows those with these names; this view if it already does. */
   showing(names: ReadonlySet<string>, reason: string): View {
     const shown: Entry[] = []
     for (const name of names) {
@@ -115,7 +115,7 @@ export class View {
     return count
   }
 
-  /** The sources with deferred tools, by label, each with the tools by name: read one by one, since there may be many. */
+  /** The sources with deferred tools, by label, each with its tools by name. A generator, since there may be many. */
   *deferredSources(): Generator<{ readonly source: ToolSource; readonly entries: readonly Entry[] }> {
     for (const key of this.#division.sources) {
       const entries = this.#deferredOf(key)

@@ -19,8 +19,9 @@ const MIN_CONTAINED_WORDS = 6
 /** Maximum characters read of a description: enough to distinguish tools. */
 const MAX_CHARACTERS = 1000
 
-/** The words of a listing as sorted hashes. */
-interface Fingerprint {
+/** Where a listing is from, and its words as sorted hashes. */
+export interface Fingerprint {
+  readonly source: ToolSource
   readonly name: Int32Array
   readonly description: Int32Array
   /** Name, description and parameter names. */
@@ -28,39 +29,36 @@ interface Fingerprint {
 }
 
 /**
- * Distinguishes clones of a tool in several sources (forks of a server, copies that want to be found) from tools that
- * are merely similar, by the words of name, description and parameter names. Caches what it read for a listing's
- * lifetime.
+ * Whether a listing clones another source's tool in all but details. Distinguishes clones of a tool in several sources
+ * (forks of a server, copies that want to be found) from tools that are merely similar, by the words of name, description
+ * and parameter names. Additional words do not make it a different tool, nor does a different name for the same
+ * description. Tools that differ only in a word or two of a common pattern ("Returns one issue by its identifier") also
+ * differ in their names.
  */
-export class NearDuplicates {
-  readonly #fingerprints = new WeakMap<Listing, Fingerprint>()
+export function isClone(clone: Fingerprint, model: Fingerprint): boolean {
+  if (isSameSource(clone.source, model.source)) return false
+  if (contains(clone.description, model.description, SAME_DESCRIPTION_FROM)) return true
+  if (!areClose(clone.all, model.all) && !contains(clone.all, model.all, CONTAINED_FROM)) return false
+  return 2 * (model.name.length - missingFrom(clone.name, model.name)) > model.name.length
+}
 
-  /**
-   * Whether a listing clones another source's tool in all but details. Additional words do not make it a different
-   * tool, nor does a different name for the same description. Tools that differ only in a word or two of a common
-   * pattern ("Returns one issue by its identifier") also differ in their names.
-   */
-  repeats(listing: Listing, original: Listing): boolean {
-    if (isSameSource(listing.source, original.source)) return false
-    const clone = this.#fingerprint(listing)
-    const model = this.#fingerprint(original)
-    if (contains(clone.description, model.description, SAME_DESCRIPTION_FROM)) return true
-    if (!areClose(clone.all, model.all) && !contains(clone.all, model.all, CONTAINED_FROM)) return false
-    return 2 * (model.name.length - missingFrom(clone.name, model.name)) > model.name.length
-  }
+/** Reads the fingerprints of listings, and keeps them for the listings' lifetime. */
+export class Fingerprints {
+  readonly #known = new WeakMap<Listing, Fingerprint>()
 
-  #fingerprint(listing: Listing): Fingerprint {
-    const known = this.#fingerprints.get(listing)
+  of(listing: Listing): Fingerprint {
+    const known = this.#known.get(listing)
     if (known !== undefined) return known
     const name = hashesOf(listing.ownName)
     const description = hashesOf(listing.description)
     const parameters = parameterNames(listing).map(hashesOf)
     const fingerprint = {
+      source: listing.source,
       name: sorted(name),
       description: sorted(description),
       all: sorted(name.concat(description, ...parameters)),
     }
-    this.#fingerprints.set(listing, fingerprint)
+    this.#known.set(listing, fingerprint)
     return fingerprint
   }
 }

@@ -36,7 +36,9 @@ const GENERIC_WORDS: ReadonlySet<string> = new Set(['mcp', 'server', 'tools', 't
  * query names the server or the tool. Builtin tools, plugins and trusted servers have no limit.
  */
 export class FirstPlaces {
+  /** The words of the query. */
   readonly #named: ReadonlySet<string>
+  readonly #namedServers = new Map<string, boolean>()
   readonly #exact: ReadonlySet<Listing>
   readonly #sources: SourceLedger
 
@@ -129,8 +131,17 @@ export class FirstPlaces {
   #isLimited(listing: Listing): boolean {
     const { source } = listing
     if (source.kind !== 'mcp' || isApproved(listing) || this.#exact.has(listing)) return false
-    const words = wordsOf(source.server).filter((word) => !GENERIC_WORDS.has(word))
-    return words.length === 0 || !words.every((word) => this.#named.has(word))
+    return !this.#isNamed(source.server)
+  }
+
+  /** Whether the query names a server. Asked again and again for the same few. */
+  #isNamed(server: string): boolean {
+    const known = this.#namedServers.get(server)
+    if (known !== undefined) return known
+    const words = wordsOf(server).filter((word) => !GENERIC_WORDS.has(word))
+    const isNamed = words.length > 0 && words.every((word) => this.#named.has(word))
+    this.#namedServers.set(server, isNamed)
+    return isNamed
   }
 }
 

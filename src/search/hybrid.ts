@@ -4,10 +4,10 @@ import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, Found, RequestVectors } from './hybrid/features.ts'
 import { type Fitting, liftedBy, toRanked } from './hybrid/fitting.ts'
 import { type Asked, Judge } from './hybrid/judge.ts'
+import { ListingTraits } from './hybrid/listing-traits.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
 import { calibratedScores } from './hybrid/ranker.ts'
-import { packHybrid, SavedHybrid } from './hybrid/saved-hybrid.ts'
-import type { WeightedWord } from './lexical/vocabulary.ts'
+import { type HybridIndexes, packHybrid, SavedHybrid, updateIndexes } from './hybrid/saved-hybrid.ts'
 import type { WordScan } from './lexical/word-scan.ts'
 import { LexicalIndex } from './lexical.ts'
 import { asksForDeprecated } from './query/deprecated.ts'
@@ -57,10 +57,13 @@ export class HybridIndex implements SearchIndex {
   readonly #vectors: ListingVectors
   readonly #options: Omit<HybridOptions, 'embedder'>
   readonly #lexical: LexicalIndex
+  readonly #traits: ListingTraits
   readonly #finder: CandidateFinder
   readonly #judge: Judge
   readonly #named = new NamedListings()
   readonly #deadline: EmbedderDeadline
+  /** How many updates there were: what was read before one is outdated after it. */
+  #updates = 0
   /** What was found for a ranking, until the next update. */
   #ranked = new WeakMap<Ranking, { readonly found: Found; readonly asked: LiftedRequest }>()
   #saved: SavedHybrid | undefined
@@ -77,27 +80,24 @@ export class HybridIndex implements SearchIndex {
     this.#options = options
     this.#deadline = new EmbedderDeadline(embedder.name, options)
     this.#lexical = new LexicalIndex(vectors.numbers)
-    this.#finder = new CandidateFinder(this.#lexical, vectors)
-    this.#judge = new Judge(embedder, vectors)
+    this.#traits = new ListingTraits(vectors.numbers)
+    this.#finder = new CandidateFinder(this.#lexical, vectors, this.#traits)
+    this.#judge = new Judge(embedder, vectors, this.#traits)
   }
 
   update(source: string, listings: readonly Listing[]): void {
+    this.#updates++
     this.#ranked = new WeakMap()
     this.#spelling = undefined
-    const marks = this.#saved?.update(source, listings)
-    if (this.#saved === undefined) {
-      const change = this.#vectors.numbers.update(source, listings)
-      this.#lexical.change(change)
-      this.#vectors.change(change)
-    }
+    if (this.#saved !== undefined) this.#saved.update(source, listings)
+    else updateIndexes(this.#indexes, source, listings)
     this.#named.update(source, listings)
-    for (const [at, listing] of listings.entries()) this.#judge.note(listing, marks?.[at])
   }
 
   /** The whole index in bytes; undefined while vectors are missing, and before the first search of a restored index. */
   pack(): Uint8Array | undefined {
     if (this.#saved !== undefined) return undefined
-    return packHybrid(this.#indexes, (listing) => this.#judge.markOf(listing))
+    return packHybrid(this.#indexes)
   }
 
   /** Starts from the sections of `pack`, before the first update. */
@@ -105,8 +105,13 @@ export class HybridIndex implements SearchIndex {
     this.#saved = new SavedHybrid(sections, this.#indexes)
   }
 
-  get #indexes() {
-    return { embedder: this.#embedder, lexical: this.#lexical, vectors: this.#vectors }
+  get #indexes(): HybridIndexes {
+    return {
+      embedder: this.#embedder,
+      lexical: this.#lexical,
+      vectors: this.#vectors,
+      traits: this.#traits,
+    }
   }
 
   /** Once a search begins, all sources that are still there have claimed their part of a saved index. */
@@ -117,19 +122,21 @@ export class HybridIndex implements SearchIndex {
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
     this.#settle()
-    const { request, unmatchedTerms } = this.#read(query, options.accepts)
+    const read = this.#read(query, options.accepts)
+    const { request, unmatchedTerms } = read
+    const updates = this.#updates
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
-    if ('failure' in embedded) {
-      const scan = this.#lexical.scan(request.words, options.accepts)
+    const isCurrent = updates === this.#updates
+    const scan = isCurrent ? read.scan : this.#lexical.scan(request.words, options.accepts)
+    if ('failure' in embedded)
       return { ...rankByWords(scan, options.limit), unmatchedTerms, failure: embedded.failure }
-    }
     const { vectors, terms } = embedded
 
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
     const asked = { unmatchedTerms, terms, lifts, allowsDeprecated: asksForDeprecated(query.words) }
-    const found = this.#finder.find(request, vectors, options)
+    const found = this.#finder.find(request, scan, vectors, options)
     const ranking = this.#rankFound(found, asked, options)
     this.#ranked.set(ranking, { found, asked })
     return ranking
@@ -167,25 +174,28 @@ export class HybridIndex implements SearchIndex {
     this.#settle()
     const { request } = this.#read(query, options.accepts)
     const embedded = await this.#embed(request, [])
-    return 'failure' in embedded
-      ? undefined
-      : this.#finder.describe(this.#finder.find(request, embedded.vectors, options))
+    if ('failure' in embedded) return undefined
+    const scan = this.#lexical.scan(request.words, options.accepts)
+    return this.#finder.describe(this.#finder.find(request, scan, embedded.vectors, options))
   }
 
-  /** Reads a query, and which of its words no listing contains, misspelt ones aside. */
-  #read(
-    query: Query,
-    accepts: RankOptions['accepts'],
-  ): { readonly request: Request; readonly unmatchedTerms: readonly string[] } {
+  /** Reads a query; misspelt words are read as words of the catalogue. */
+  #read(query: Query, accepts: RankOptions['accepts']): ReadQuery {
     const written = readRequest(query, (word) => this.#lexical.holders(word))
-    const unmatchedTerms = this.#unmatched(written.words, accepts)
+    const scan = this.#lexical.scan(written.words, accepts)
+    const unmatchedTerms = scan.unmatchedWords()
     const meant = new Map<string, string>()
     for (const term of mayBeMisspelt(written, unmatchedTerms).slice(0, MAX_TERMS_BY_SPELLING)) {
       const word = this.#meantBy(term, accepts)
       if (word !== undefined) meant.set(term, word)
     }
+    if (meant.size === 0) return { request: written, scan, unmatchedTerms }
     const request = respelt(written, meant)
-    return { request, unmatchedTerms: unmatchedTerms.filter((term) => !meant.has(term)) }
+    return {
+      request,
+      scan: this.#lexical.scan(request.words, accepts),
+      unmatchedTerms: unmatchedTerms.filter((term) => !meant.has(term)),
+    }
   }
 
   /**
@@ -206,11 +216,7 @@ export class HybridIndex implements SearchIndex {
   }
 
   #isHeld(text: string, accepts: RankOptions['accepts']): boolean {
-    return this.#unmatched([{ text, weight: 1 }], accepts).length === 0
-  }
-
-  #unmatched(words: readonly WeightedWord[], accepts: RankOptions['accepts']): readonly string[] {
-    return this.#lexical.scan(words, accepts).unmatchedWords()
+    return this.#lexical.scan([{ text, weight: 1 }], accepts).unmatchedWords().length === 0
   }
 
   /** The vectors of a request and of single terms; a failure instead if the embedder fails or takes too long. */
@@ -245,6 +251,13 @@ export class HybridIndex implements SearchIndex {
       return listing !== undefined && accepts(listing) ? this.#finder.remembered(listing) : undefined
     })
   }
+}
+
+interface ReadQuery {
+  readonly request: Request
+  readonly scan: WordScan
+  /** The words that no listing contains, without misspelt ones that were recognised. */
+  readonly unmatchedTerms: readonly string[]
 }
 
 /** What a request says, and what memory knows about it. */

@@ -1,6 +1,6 @@
 import { isApproved, sourceKey } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
-import { NearDuplicates } from './clones.ts'
+import { type Fingerprint, Fingerprints, isClone } from './clones.ts'
 import { FIRST_PLACES, FirstPlaces, fitOf } from './first-places.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Accepts, Query } from './query/query.ts'
@@ -216,6 +216,8 @@ function crowdingServer({ source }: Listing, crowding: ReadonlySet<string>): str
 interface Aged {
   readonly listing: Listing
   readonly since: number
+  /** Read when it is first compared. */
+  fingerprint?: Fingerprint
 }
 
 /**
@@ -224,8 +226,7 @@ interface Aged {
  */
 export class CloneFolding {
   readonly #sources: SourceLedger
-  /** Most searches compare no tools of different sources. */
-  #duplicates: NearDuplicates | undefined
+  readonly #fingerprints = new Fingerprints()
 
   constructor(sources: SourceLedger) {
     this.#sources = sources
@@ -243,8 +244,9 @@ export class CloneFolding {
         ? other.since < one.since
         : other.listing.trust > one.listing.trust
     if (!isSenior) return false
-    this.#duplicates ??= new NearDuplicates()
-    return this.#duplicates.repeats(one.listing, other.listing) && !isNamed(one.listing, other.listing, query)
+    one.fingerprint ??= this.#fingerprints.of(one.listing)
+    other.fingerprint ??= this.#fingerprints.of(other.listing)
+    return isClone(one.fingerprint, other.fingerprint) && !isNamed(one.listing, other.listing, query)
   }
 }
 

@@ -9,7 +9,7 @@ export interface AnnouncementsUnderTest {
   readonly second: Announcements
 }
 
-/** What all announcements must do; used like `storeContract()`. Each check opens replicas of its own and closes them. */
+/** The contract of announcements; used like `storeContract()`. Each check opens and closes its own replicas. */
 export function announcementsContract(
   open: () => AnnouncementsUnderTest | Promise<AnnouncementsUnderTest>,
 ): StoreCheck[] {
@@ -160,7 +160,7 @@ class Log {
   }
 }
 
-/** Subscribes, and waits until messages arrive: a subscription takes a moment where a network is in between. */
+/** Subscribes, and waits until messages arrive: over a network a subscription takes a moment. */
 async function subscribed(
   replica: Announcements,
   log: Log,

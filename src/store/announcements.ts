@@ -15,32 +15,36 @@ import { encodeValue } from './stored-value.ts'
 export interface Announcement {
   readonly topic: string
   readonly body: JsonValue
-  /** Where it is in the sequence of all messages; `subscribe()` continues after it. */
+  /** Its position in the sequence of all messages; `subscribe()` continues after it. */
   readonly position: string
 }
 
 /** Receives messages of replicas. */
 export interface AnnouncementListener {
   announced(announcement: Announcement): void
-  /** Messages were lost on the way to this replica: whatever they may have said has to be read again. */
+  /** Messages to this replica were lost: whatever they may have announced must be read again. */
   missed(): void
 }
 
 /**
- * Messages between replicas. Every subscriber receives every message, its own replica's included, in the same order,
- * once each. One that could not be reached for a while receives what it missed, or is notified that it missed something.
+ * Messages between replicas. Every subscriber receives every message, including its own replica's, in the same order,
+ * once each. A subscriber that was unreachable for a while receives what it missed, or is notified that it missed
+ * something.
  */
 export interface Announcements {
   /** Sends a message. Rejects with `store-unavailable`, and with `config-invalid` for a body that is too long. */
   publish(topic: string, body: JsonValue): Promise<void>
-  /** Receives messages after a position, or from now on. Exceptions of the listener are ignored. Returns how to stop. */
+  /**
+   * Receives messages after a position, or from now on. Exceptions of the listener are ignored. Returns a function that
+   * stops it.
+   */
   subscribe(listener: AnnouncementListener, from?: string): () => void
   /**
-   * Notes that a replica is alive, for so many milliseconds from now; with 0 it is no longer. Returns whether it was noted
-   * before. Nobody is notified. Rejects with `store-unavailable`.
+   * Records that a replica is alive for this many milliseconds; 0 removes it. Returns whether it was recorded before.
+   * Nobody is notified. Rejects with `store-unavailable`.
    */
   noteAlive(replica: string, ttlMs: number): Promise<boolean>
-  /** The replicas that are noted as alive. Rejects with `store-unavailable`. */
+  /** The replicas that are recorded as alive. Rejects with `store-unavailable`. */
   alive(): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -58,32 +62,32 @@ export function encodeAnnouncement(body: JsonValue): string {
   )
 }
 
-/** Calls a listener; one that throws must not break the reading of messages. */
+/** Calls a listener; if it throws, reading continues. */
 export function tell(call: () => void): void {
   try {
     call()
   } catch {
-    // See above.
+    // The listener's own problem.
   }
 }
 
 /** Options of `announcementBoard()`. */
 export interface AnnouncementBoardOptions {
-  /** How many messages are kept for subscribers that come later; 1,000 by default. */
+  /** How many messages are kept for later subscribers; 1,000 by default. */
   readonly maxKept?: number
-  /** Delivers a message; in a microtask of its own by default. */
+  /** Delivers a message. Default: in a microtask. */
   readonly deliver?: (task: () => void) => void
-  /** Where the time comes from; `Date` by default. */
+  /** The clock. Default: `Date`. */
   readonly clock?: Clock
 }
 
-/** What replicas in one process use in common. */
+/** Shared by the replicas of one process. */
 export interface AnnouncementBoard {
-  /** One replica's way in. */
+  /** Opens the announcements of one replica. */
   open(): Announcements
 }
 
-/** Announcements between the replicas of one process, for tests and for a single process. */
+/** Announcements between replicas in one process, for tests. */
 export function announcementBoard(options: AnnouncementBoardOptions = {}): AnnouncementBoard {
   checkOptions('announcementBoard()', options, BOARD_RULES)
   return new MemoryBoard(options)
@@ -101,7 +105,7 @@ class MemoryBoard implements AnnouncementBoard {
   readonly #kept: { readonly number: number; readonly topic: string; readonly text: string }[] = []
   readonly #readers = new Set<() => void>()
   readonly #now: () => number
-  /** Until when each replica is noted as alive. */
+  /** Until when each replica is recorded as alive. */
   readonly #alive = new Map<string, number>()
   #count = 0
 

@@ -42,7 +42,7 @@ export interface FileStoreOptions {
 
 /**
  * A store in a directory. Values survive the process, and any number of processes may use the directory at once: a
- * process that is killed at any moment leaves the old value or the new one, and delays no other process.
+ * process that is killed at any moment leaves the old value or the new one, and blocks no other process.
  */
 export function fileStore(options: FileStoreOptions): Store {
   checkOptions('fileStore()', options, OPTIONS)
@@ -58,7 +58,7 @@ const OPTIONS: OptionRules<FileStoreOptions> = {
   disk: objectWith('readFile', 'open', 'rename'),
 }
 
-/** A retry means that another process made its change. So many in a row mean that the file system does not work. */
+/** A retry means that another process made its change. This many in a row mean that the file system does not work. */
 const MAX_TRIES = 10_000
 
 class FileStore implements Store {
@@ -154,7 +154,7 @@ class FileStore implements Store {
     }
   }
 
-  /** The name is a hash, so that any key fits any file system, also one that ignores case. */
+  /** The name is a hash, so that any key works on any file system, even one that ignores case. */
   #folderOf(key: string): ValueFolder {
     const hash = createHash('sha256').update(key).digest('hex')
     return new ValueFolder(
@@ -164,7 +164,7 @@ class FileStore implements Store {
     )
   }
 
-  /** The head, also of a value that has expired or is damaged; the value only when it is neither. */
+  /** The head, even of a value that has expired or is damaged; the value only if it is neither. */
   async #read(key: string, folder: ValueFolder): Promise<{ head?: Head; value?: StoredValue }> {
     const found = await this.#reach(folder.read())
     if (found === undefined) return {}
@@ -191,7 +191,7 @@ class FileStore implements Store {
     return await this.#reach(folder.replace(head, content, expiryOf(options, this.#now())))
   }
 
-  /** Tries until no other process comes first. */
+  /** Retries until no other process was faster. */
   async #untilFirst(attempt: () => Promise<boolean>): Promise<void> {
     for (let tries = 0; tries < MAX_TRIES; tries++) if (await attempt()) return
     throw new ToolcribError('store-unavailable', `the store in ${this.#directory} cannot be changed`)
@@ -220,7 +220,7 @@ export function encodeEntry(key: string, value: EncodedValue): Uint8Array {
   return Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), body])
 }
 
-/** The value of an entry. Throws, with the reason, when the content is not what was written under this key. */
+/** The value of an entry. Throws, with the reason, if the content is not what was written under this key. */
 export function decodeEntry(key: string, content: Uint8Array): EncodedValue {
   const end = content.indexOf(LINE_END)
   if (end < 0) throw new Error('it is cut off')

@@ -1,4 +1,4 @@
-/** Where state is kept that must outlive a process, and what a store of your own needs. */
+/** Stores for state that must outlive a process, and the functions to write your own. */
 export { type StoreSpillOptions, storeSpill } from '../call/store-spill.ts'
 export {
   type Announcement,

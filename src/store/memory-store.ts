@@ -11,7 +11,7 @@ import { type Clock, readClock } from '../time.ts'
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
 import { checkKey, decodeValue, type EncodedValue, encodeValue, expiryOf } from './stored-value.ts'
 
-/** How much a store in memory keeps. */
+/** Options of `memoryStore()`. */
 export interface MemoryStoreOptions {
   /** The maximum number of entries. Default: 100,000. */
   readonly maxEntries?: number
@@ -40,7 +40,7 @@ interface Entry {
   readonly expiresAt: number
 }
 
-/** How many entries each operation checks for expiry: more than it adds, so that expired ones never pile up. */
+/** How many entries each operation checks for expiry: more than it adds, so that expired ones do not accumulate. */
 const SWEPT_AT_ONCE = 2
 
 class MemoryStore implements Store {
@@ -127,7 +127,7 @@ class MemoryStore implements Store {
     this.#entries.delete(key)
   }
 
-  /** Looks at the next few entries, so that the cost of clearing up is spread over all operations. */
+  /** Checks the next few entries, so that the cost of cleaning up is spread over all operations. */
   #removeExpired(): void {
     for (let looked = 0; looked < SWEPT_AT_ONCE; looked++) {
       const { value, done } = this.#sweep.next()

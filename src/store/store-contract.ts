@@ -2,25 +2,24 @@ import { expect, expectCode } from './contract-checks.ts'
 import type { Store, StoredValue } from './store.ts'
 import { sharingChecks, updateChecks } from './store-update-contract.ts'
 
-/** One promise every store keeps: `run` throws when it is broken. */
+/** One rule of every store: `run` throws if it is broken. */
 export interface StoreCheck {
   readonly name: string
   run(): Promise<void>
 }
 
-/** A store to be checked, empty, and what the checks need beside it. */
+/** An empty store to check, and what the checks need. */
 export interface StoreUnderTest {
   readonly store: Store
   /** Lets time pass for the store: moves its fake clock, or waits. The checks pass about a second in all. */
   passTime(ms: number): void | Promise<void>
-  /** Opens the same data again, as another process would. Leave it out where no other process can see the data. */
+  /** Opens the same data again, like another process. Omit it if no other process can see the data. */
   openAgain?(): Store | Promise<Store>
 }
 
 /**
- * What every store must do. Made for any test runner:
- * `for (const { name, run } of storeContract(openEmptyStore)) it(name, run)`.
- * Each check opens an empty store of its own and closes it.
+ * The contract of stores, for any test runner: `for (const { name, run } of storeContract(openEmptyStore)) it(name,
+ * run)`. Each check opens and closes its own empty store.
  */
 export function storeContract(open: () => StoreUnderTest | Promise<StoreUnderTest>): StoreCheck[] {
   const check = (name: string, run: (tested: StoreUnderTest) => Promise<void>): StoreCheck => ({
@@ -218,7 +217,7 @@ const JSON_VALUES: readonly StoredValue[] = [
   JSON.parse('{"__proto__": {"polluted": true}}'),
 ]
 
-/** Made for each check: some of them cannot be shared. */
+/** Created for each check, because some of them cannot be shared. */
 function notStorable(): StoredValue[] {
   const cyclic: { self?: unknown } = {}
   cyclic.self = cyclic

@@ -17,29 +17,30 @@ export interface WriteOptions {
 }
 
 /**
- * Keeps what must outlive a process or be seen by another replica. Keys are texts of 1 to 512 characters; whoever uses
- * a store starts them with a prefix of its own, such as `session:`. Values that come back are copies: changing one
- * changes nothing in the store. Every method rejects with `config-invalid` for a key or value that no store takes, and
- * with `store-unavailable` when the store cannot be reached or is closed.
+ * Keeps data that must outlive a process or be visible to another replica. Keys are texts of 1 to 512 characters; start
+ * yours with a prefix, such as `session:`. Returned values are copies: changing one does not change the store. Every
+ * method rejects with `config-invalid` for an invalid key or value, and with `store-unavailable` if the store cannot be
+ * reached or is closed.
  */
 export interface Store {
-  /** Returns the value, or undefined when there is none or it has expired. */
+  /** Returns the value, or undefined if there is none or it has expired. */
   get(key: string): Promise<StoredValue | undefined>
-  /** Writes the value whole or not at all, with a new expiry. */
+  /** Writes the value atomically, with a new expiry. */
   set(key: string, value: StoredValue, options?: WriteOptions): Promise<void>
   /**
-   * Replaces a value by what `change` makes of it, atomically: of many concurrent updates, by any process, none is
-   * lost. `change` must be pure and synchronous, and may run more than once. When it returns undefined the key is
-   * deleted. When it returns the very value it was given, nothing is written and the expiry stays; any other value gets
-   * a new expiry, as with `set`. When it throws, the error reaches the caller and nothing is written. Returns the new
-   * value.
+   * Replaces a value with the result of `change`, atomically: concurrent updates, by any process, are never lost.
+   * `change` must be pure and synchronous, and may run more than once. If it returns undefined the key is deleted. If
+   * it returns the very value it was given, nothing is written and the expiry stays; any other value gets a new expiry,
+   * as with `set`. If it throws, the error reaches the caller and nothing is written. Returns the new value.
    */
   update(key: string, change: Change, options?: WriteOptions): Promise<StoredValue | undefined>
-  /** Removes a value; does nothing when there is none. */
+  /** Removes a value; does nothing if there is none. */
   delete(key: string): Promise<void>
-  /** Waits for operations under way, then releases files and connections. Closing twice does nothing more. */
+  /** Waits for pending operations, then releases files and connections. Closing twice has no effect. */
   close(): Promise<void>
 }
 
-/** Makes the new value from the current one: no side effects, no waiting, the current value left as it is. */
+/**
+ * Returns the new value for the current one: without side effects, synchronously, and without changing its argument.
+ */
 export type Change = (current: StoredValue | undefined) => StoredValue | undefined

@@ -6,8 +6,8 @@ import type { StoredValue, WriteOptions } from './store.ts'
 export type EncodedValue = string | Uint8Array
 
 /**
- * The value as JSON text or as a copy of its bytes. Throws `config-invalid` for what would not come back as it went in:
- * functions, dates, maps and other instances, numbers that are not finite, cycles, nested bytes.
+ * The value as JSON text or as a copy of its bytes. Throws `config-invalid` for values that would not survive a round
+ * trip: functions, dates, maps and other instances, numbers that are not finite, cycles, nested bytes.
  */
 export function encodeValue(value: unknown): EncodedValue {
   if (value instanceof Uint8Array) return new Uint8Array(value)
@@ -26,18 +26,18 @@ export function decodeValue(encoded: EncodedValue): StoredValue {
 
 const MAX_KEY_CHARS = 512
 
-/** Throws `config-invalid` for a key that no store takes. */
+/** Throws `config-invalid` for an invalid key. */
 export function checkKey(key: unknown): void {
   if (typeof key !== 'string' || key === '' || key.length > MAX_KEY_CHARS) {
     throw new ToolcribError('config-invalid', `a key of a store must have 1 to ${MAX_KEY_CHARS} characters`)
   }
-  // Encoded as UTF-8, two keys with different lone surrogates would be one.
+  // Encoded as UTF-8, two keys with different lone surrogates would be equal.
   if (/\p{Surrogate}/u.test(key)) {
     throw new ToolcribError('config-invalid', 'a key of a store must be valid Unicode')
   }
 }
 
-/** When a value written now expires; Infinity when it never does. Throws `config-invalid` for options out of range. */
+/** When a value written now expires; Infinity if never. Throws `config-invalid` for options out of range. */
 export function expiryOf(options: WriteOptions, now: number): number {
   checkOptions('a write to a store', options, WRITE_OPTIONS)
   return now + (options.ttlMs ?? Number.POSITIVE_INFINITY)
@@ -50,7 +50,7 @@ const WRITE_OPTIONS: OptionRules<WriteOptions> = {
   },
 }
 
-/** Deeper than any real data, shallow enough for every recursive reader that comes after. */
+/** Deeper than any real data, and shallow enough for every recursive reader. */
 const MAX_DEPTH = 200
 
 function checkJson(value: unknown, depth: number): void {

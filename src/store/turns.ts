@@ -1,4 +1,4 @@
-/** Runs tasks of one name one after the other; those of different names side by side. */
+/** Runs tasks with the same name one after the other, and those with different names in parallel. */
 export function turns(): <Value>(name: string, task: () => Promise<Value>) => Promise<Value> {
   const last = new Map<string, Promise<unknown>>()
   return (name, task) => {

@@ -16,18 +16,18 @@ export interface WatchStoreOptions {
   readonly patienceMs?: number
   /** How often a store that failed is tried again; 1,000 by default. */
   readonly probeMs?: number
-  /** Where the time comes from; `Date` by default. */
+  /** The clock. Default: `Date`. */
   readonly clock?: Clock
-  /** Starts timers; those of the platform by default, which keep no process alive. */
+  /** Starts timers. Default: the platform's, which do not keep a process alive. */
   readonly schedule?: Schedule
 }
 
-/** How a store is doing. */
+/** The state of a store. */
 export interface StoreHealth {
   readonly state: 'ok' | 'degraded'
-  /** Since when it has been degraded, by the clock. */
+  /** When it became degraded, by the clock. */
   readonly since?: number | undefined
-  /** What the last failure was. */
+  /** The reason of the last failure. */
   readonly reason?: string | undefined
 }
 
@@ -38,25 +38,25 @@ export interface StoreCount {
   readonly count: number
 }
 
-/** A store that knows how it is doing. */
+/** A store that reports its health. */
 export interface WatchedStore extends Store {
   health(): StoreHealth
   /** Operations since it was opened. */
   counts(): readonly StoreCount[]
-  /** Calls the listener each time the store works again after a failure. Returns how to stop. */
+  /** Calls the listener each time the store works again after a failure. Returns a function that stops it. */
   onBack(listener: () => void): () => void
-  /** Stops trying a store that fails, and calling listeners; the store stays open. */
+  /** Stops probing a failing store, and calling listeners; the store stays open. */
   unwatch(): void
 }
 
 type Operation = 'get' | 'set' | 'update' | 'delete'
-/** skipped: the store had not answered before, and was not asked. */
+/** skipped: the store had not answered before, so the operation was not tried. */
 type Outcome = 'ok' | 'failed' | 'timeout' | 'skipped'
 
 /**
- * Bounds how long a store may hold its users up. An operation that takes too long rejects with `store-unavailable`; those
- * that follow reject at once, until the store answers again. While it fails, it is tried in the background. Closing closes
- * the store.
+ * Limits how long a store can block its callers. An operation that takes too long rejects with `store-unavailable`;
+ * later ones reject at once, until the store answers again. While it fails, it is probed in the background. Closing it
+ * closes the store.
  */
 export function watchStore(store: Store, options: WatchStoreOptions = {}): WatchedStore {
   checkOptions('watchStore()', options, OPTIONS)
@@ -70,7 +70,7 @@ const OPTIONS: OptionRules<WatchStoreOptions> = {
   schedule: anyFunction,
 }
 
-/** A failure that took this part of the patience counts as none at all. */
+/** A failure that took at least this part of the patience counts as a timeout. */
 const SLOW_PART = 0.3
 const PROBE_KEY = 'health:probe'
 const PROBE_TTL_MS = 60_000
@@ -157,7 +157,7 @@ class StoreWatch implements WatchedStore {
     }
     const { error } = outcome
     const isStoreAtFault = error instanceof ToolcribError && error.code === 'store-unavailable'
-    // A key that no store takes, or what a change threw, says nothing about the store.
+    // An invalid key, or an error thrown by `change`, says nothing about the store.
     this.#count(operation, isStoreAtFault ? 'failed' : 'ok')
     if (isStoreAtFault && !this.#isClosed) this.#fail(error, this.#isSlow(begun))
     throw error
@@ -194,7 +194,7 @@ class StoreWatch implements WatchedStore {
     if (!this.#isClosed) this.#stopProbing = this.#schedule(this.#probeMs, () => void this.#probe())
   }
 
-  /** A store is back when it takes a write and returns it: one that is read-only or full is not. */
+  /** A store works again when it accepts a write and returns it: a read-only or full one does not. */
   async #probe(): Promise<void> {
     const stamp = this.#now()
     const outcome = await this.#inTime(async () => {
@@ -207,12 +207,12 @@ class StoreWatch implements WatchedStore {
       for (const listener of [...this.#listeners]) listener()
       return
     }
-    // It answers again, though with an error: nobody is held up by asking it.
+    // It answers again, though with an error: asking it blocks nobody.
     if (this.#trouble) this.#trouble.isStuck = outcome === undefined || this.#isSlow(stamp)
     this.#probeLater()
   }
 
-  /** Whether what began then took long to fail: that holds users of the store up as well. */
+  /** Whether an operation that began then took long to fail, which blocks callers as well. */
   #isSlow(begun: number): boolean {
     return this.#now() - begun >= this.#patienceMs * SLOW_PART
   }

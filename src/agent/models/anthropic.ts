@@ -12,20 +12,20 @@ import { type AnthropicOptions, anthropic } from '../../dialects/anthropic.ts'
 import { sdkLoader } from './load-sdk.ts'
 import { type MessagesModel, type MessagesParams, messagesModel } from './messages-model.ts'
 
-/** Which model of Anthropic's, how to reach it, and how long its answers and its cache may be. */
+/** Options of `anthropicModel()`. */
 export interface AnthropicModelOptions extends AnthropicOptions {
   readonly model: string
-  /** Your own client; otherwise one is made from the two below and the SDK's environment variables. */
+  /** Your own client; otherwise one is created from the two options below and the SDK's environment variables. */
   readonly client?: Pick<Anthropic, 'messages'>
   readonly apiKey?: string
   readonly baseURL?: string
   /** The longest answer; 8,192. */
   readonly maxTokens?: number
-  /** More of the request: temperature, thinking, metadata, and `tools` of the provider's own. */
+  /** Further fields of the request: temperature, thinking, metadata, and `tools` that the provider runs. */
   readonly params?: MessagesParams
 }
 
-/** A model of Anthropic's, through `@anthropic-ai/sdk`. Throws `config-invalid` for an unknown option or value. */
+/** An Anthropic model, through `@anthropic-ai/sdk`. Throws `config-invalid` for an unknown option or value. */
 export function anthropicModel(options: AnthropicModelOptions): MessagesModel {
   checkOptions<AnthropicModelOptions>('anthropicModel()', options, OPTIONS)
   const { model, client, apiKey, baseURL, maxTokens = 8192, params = {}, ...dialectOptions } = options

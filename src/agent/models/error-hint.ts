@@ -1,6 +1,6 @@
 /**
- * Adds a next step to the message of a rejected request (400 or 422) that matches all patterns; any other error is returned
- * as it is. The SDKs tell errors apart by class, so the error itself is changed.
+ * Adds a next step to the message of a rejected request (400 or 422) that matches all patterns; other errors are
+ * returned unchanged. The SDKs distinguish errors by class, so the error itself is modified.
  */
 export function withHint(error: unknown, patterns: readonly RegExp[], hint: string): unknown {
   if (!(error instanceof Error) || !('status' in error)) return error
@@ -9,7 +9,7 @@ export function withHint(error: unknown, patterns: readonly RegExp[], hint: stri
   return error
 }
 
-/** What a server says of a field, tool or model that it does not support. */
+/** How servers describe a field, tool or model that they do not support. */
 export const UNSUPPORTED = /support|permitted|allowed|unknown|unrecognized|unexpected|invalid/i
 
 /** For models and servers without native deferral. */

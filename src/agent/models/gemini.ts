@@ -14,14 +14,14 @@ import { sdkLoader } from './load-sdk.ts'
 /** A model that speaks Gemini's dialect. */
 export type GeminiModel = Model<Content, GeminiRequest, GeminiResponse>
 
-/** Which model of Google's, how to reach it, and what else a request says. */
+/** Options of `geminiModel()`. */
 export interface GeminiModelOptions {
   readonly model: string
-  /** Your own client; otherwise one is made from the two below and the SDK's environment variables. */
+  /** Your own client; otherwise one is created from the two options below and the SDK's environment variables. */
   readonly client?: Pick<GoogleGenAI, 'models'>
   readonly apiKey?: string
   readonly baseURL?: string
-  /** More of the config: temperature, thinking, safety settings, and `tools` of the provider's own. */
+  /** Further fields of the config: temperature, thinking, safety settings, and `tools` that the provider runs. */
   readonly params?: Omit<GenerateContentConfig, 'tools' | 'systemInstruction' | 'abortSignal'> & {
     readonly tools?: readonly Tool[]
   }
@@ -57,7 +57,7 @@ export function geminiModel(options: GeminiModelOptions): GeminiModel {
             ...settings,
             ...config,
             ...(httpOptions ? { httpOptions } : {}),
-            // The host's settings for the provider's own tools stay: the history needs them.
+            // The host's settings for the provider's own tools are kept: the history needs them.
             ...(sendOptions.mayCall || !config.tools
               ? {}
               : { toolConfig: { ...settings.toolConfig, ...NO_CALLS } }),
@@ -72,7 +72,7 @@ export function geminiModel(options: GeminiModelOptions): GeminiModel {
   }
 }
 
-/** Keeps the headers of a refused request, which say when to try again: the SDK's errors come without them. */
+/** Keeps the headers of a refused request, which say when to retry: the SDK's errors do not include them. */
 class FailureHeaders {
   #headers: Headers | undefined
 

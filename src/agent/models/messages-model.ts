@@ -8,15 +8,15 @@ import { withHostTools } from './host-tools.ts'
 export type MessagesModel = Model<Anthropic.MessageParam, MessagesRequest, Anthropic.Message>
 
 /**
- * What a request of the Messages API may contain beside what the dialect makes. `tools` are the provider's own, such as
- * web search; they join the session's. A `container` holds until code has run in another.
+ * Further fields of a Messages API request, besides those of the dialect. `tools` are run by the provider, such as web
+ * search; they join the session's. A `container` is used until code has run in another.
  */
 export type MessagesParams = Partial<
   Omit<Anthropic.MessageCreateParamsStreaming, 'model' | 'stream' | keyof MessagesRequest> &
     Pick<Anthropic.MessageCreateParamsStreaming, 'tools' | 'container'>
 >
 
-/** What a model behind the Messages API is made of. */
+/** The parts of a model behind the Messages API. */
 export interface MessagesModelOptions {
   readonly id: string
   readonly dialect: MessagesDialect
@@ -27,7 +27,7 @@ export interface MessagesModelOptions {
   client(): Promise<Pick<Anthropic, 'messages'>>
 }
 
-/** A model behind the Messages API, which Anthropic and others speak. */
+/** A model behind the Messages API, of Anthropic or others. */
 export function messagesModel({
   id,
   maxTokens,
@@ -68,7 +68,9 @@ export function messagesModel({
   }
 }
 
-/** A history keeps the id of a container for longer than the provider keeps the container; code then runs in a new one. */
+/**
+ * The history keeps the id of a container longer than the provider keeps the container; code then runs in a new one.
+ */
 function isContainerGone(error: unknown): boolean {
   if (!(error instanceof Error) || !('status' in error)) return false
   if (error.status !== 400 && error.status !== 404) return false

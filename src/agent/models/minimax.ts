@@ -11,13 +11,13 @@ import { minimax } from '../../dialects/minimax.ts'
 import { sdkLoader } from './load-sdk.ts'
 import { type MessagesModel, type MessagesParams, messagesModel } from './messages-model.ts'
 
-/** Which model of MiniMax's, how to reach it, and how long its answers may be. */
+/** Options of `minimaxModel()`. */
 export interface MiniMaxModelOptions {
   readonly model: string
-  /** Your own client; otherwise one is made from the two below. */
+  /** Your own client; otherwise one is created from the two options below. */
   readonly client?: Pick<Anthropic, 'messages'>
   readonly apiKey?: string
-  /** `https://api.minimax.io/anthropic` when absent. */
+  /** Default: `https://api.minimax.io/anthropic`. */
   readonly baseURL?: string
   /** The longest answer; 8,192. */
   readonly maxTokens?: number
@@ -25,7 +25,7 @@ export interface MiniMaxModelOptions {
 }
 
 /**
- * A model of MiniMax's, through its Messages endpoint and `@anthropic-ai/sdk`. Throws `config-invalid` for an unknown option
+ * A MiniMax model, through its Messages endpoint and `@anthropic-ai/sdk`. Throws `config-invalid` for an unknown option
  * or value.
  */
 export function minimaxModel(options: MiniMaxModelOptions): MessagesModel {

@@ -16,10 +16,10 @@ import { CLIENT_RULES, type OpenAiClientOptions, openAiClient } from './openai-c
 /** A model that speaks Chat Completions. */
 export type OpenAiChatModel = Model<OpenAI.ChatCompletionMessageParam, ChatRequest, OpenAI.ChatCompletion>
 
-/** Which model behind Chat Completions, how to reach it, and what else a request says. */
+/** Options of `openaiChatModel()`. */
 export interface OpenAiChatModelOptions extends OpenAiChatOptions, OpenAiClientOptions {
   readonly model: string
-  /** More of the request: temperature, limits, fields that your server knows, functions that you run yourself. */
+  /** Further fields of the request: temperature, limits, fields of your server, functions that you run yourself. */
   readonly params?: Partial<
     Omit<OpenAI.ChatCompletionCreateParamsStreaming, 'model' | 'stream' | keyof ChatRequest>
   > &
@@ -61,7 +61,7 @@ export function openaiChatModel(options: OpenAiChatModelOptions): OpenAiChatMode
   }
 }
 
-/** From GPT-5.6 on, OpenAI's models that reason take functions only through the Responses API. */
+/** From GPT-5.6 on, OpenAI's reasoning models accept functions only through the Responses API. */
 const USE_RESPONSES =
   'this model takes tools with reasoning through the Responses API: use openaiResponsesModel'
 

@@ -24,13 +24,13 @@ export type OpenAiResponsesModel = Model<
   OpenAI.Responses.Response
 >
 
-/** Which model behind the Responses API, how to reach it, and what else a request says. */
+/** Options of `openaiResponsesModel()`. */
 export interface OpenAiResponsesModelOptions extends OpenAiResponsesOptions, OpenAiClientOptions {
   readonly model: string
   /**
-   * More of the request: reasoning, temperature, limits, a `prompt_cache_key` in place of the session's id, and `tools` of
-   * the provider's own, which join the session's. To store nothing, `{ store: false }`, and for models that reason
-   * `include: ['reasoning.encrypted_content']` beside it.
+   * Further fields of the request: reasoning, temperature, limits, a `prompt_cache_key` in place of the session's id,
+   * and `tools` that the provider runs, which join the session's. To store nothing, set `{ store: false }`, and for
+   * reasoning models also `include: ['reasoning.encrypted_content']`.
    */
   readonly params?: Partial<
     Omit<OpenAI.Responses.ResponseCreateParamsStreaming, 'model' | 'stream' | keyof ResponsesRequest> &
@@ -74,13 +74,13 @@ export function openaiResponsesModel(options: OpenAiResponsesModelOptions): Open
   }
 }
 
-/** OpenAI keeps items for 30 days, and none for organizations without data retention. */
+/** OpenAI keeps items for 30 days, or not at all for organizations without data retention. */
 function isForgotten(error: unknown): boolean {
   if (!(error instanceof Error) || !('status' in error)) return false
   return (error.status === 400 || error.status === 404) && /item with id .+ not found/i.test(error.message)
 }
 
-/** The items in full, without what only the provider's copy of them holds. */
+/** The complete items, without references to the provider's copy. */
 function withoutStored(input: ResponsesRequest['input']): ResponsesRequest['input'] {
   return input.flatMap((item): ResponsesRequest['input'] => {
     if (item.type === 'reasoning') return []

@@ -6,14 +6,14 @@ import type { AddFlags } from './run-add.ts'
 export function addCommand(terminal: Terminal): Command {
   return new Command('add')
     .description('Add a server to the config.')
-    .argument('<name>', 'what to call it')
+    .argument('<name>', 'the name of the server in the config')
     .argument('[command...]', 'the program that starts it, with its arguments, after --')
     .option('--url <url>', 'the URL of a server that runs elsewhere')
     .option('--env <name=value>', 'a variable for it; can be repeated', gather)
     .option('--header <name=value>', 'a header to send to it; can be repeated', gather)
     .option(
       '--config <file>',
-      'the config to change (default: the one in use; without one, toolcrib.toml here)',
+      'the config to change (default: the one in use, or else toolcrib.toml in this folder)',
     )
     .option('--user', 'change your own config, for every project')
     .option('--force', 'replace a server of that name')

@@ -26,7 +26,7 @@ export async function runAdd(
   const { url, env = [], header = [] } = flags
   if ((command === undefined) === (url === undefined))
     throw new UsageError('give the command that starts the server, after --, or its --url')
-  // A variable may hold the address, or a part of it.
+  // A variable may contain the address, or part of it.
   if (url !== undefined && !url.includes('${')) requireHttpUrl('--url', url)
   if (url !== undefined && env.length > 0)
     throw new UsageError('--env is for a command; a --url takes --header')
@@ -64,7 +64,7 @@ function requireName(name: string): void {
   )
 }
 
-/** Whether a lockfile keeps the server from starting. */
+/** Whether a lockfile prevents the server from starting. */
 async function needsApproval(terminal: Terminal, name: string, { config }: EditFlags): Promise<boolean> {
   const place = config === undefined ? {} : { config }
   const found = await findWithFlags(terminal, place, { lenient: true, optional: true })

@@ -81,7 +81,7 @@ export async function runApprove(
   return isDone && missed.length + unmatched.length === 0 ? 0 : 1
 }
 
-/** Why the changes must be confirmed, and how to do without: an invalid digest is not read as a part of a name. */
+/** Why the changes must be confirmed, and how to avoid that: an invalid digest is not part of the name. */
 function whyAsked(names: readonly string[]): string {
   const wrong = names.find((name) => notDigest(name) !== undefined)
   if (wrong === undefined)
@@ -89,12 +89,12 @@ function whyAsked(names: readonly string[]): string {
   return `"${notDigest(wrong)}" of "${wrong}" is not a digest; copy name@digest from "toolcrib diff"`
 }
 
-/** What follows the `@` of a name, where that is not a digest; a digest has 16 hexadecimal digits. */
+/** The text after the `@` of a name, if it is not a digest; a digest has 16 hexadecimal digits. */
 function notDigest(name: string): string | undefined {
   return splitDigest(name).digest === undefined ? /^.+@(.*)$/s.exec(name)?.[1] : undefined
 }
 
-/** A digest pins the command of a server, which can be approved without its tools where the server does not start. */
+/** A digest pins the command of a server, which can be approved without its tools if the server does not start. */
 function withPinned(
   names: readonly string[],
   lockfile: Lockfile,

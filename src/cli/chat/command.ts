@@ -19,7 +19,7 @@ export function chatCommand(terminal: Terminal): Command {
     .option('--base-url <url>', "a server with the provider's API; without --provider, with Chat Completions")
     .option(
       '--api-key-env <name>',
-      'the variable that holds the key; with --base-url alone, a key is sent only if named here',
+      'the variable with the key; with --base-url alone, a key is sent only if named here',
     )
     .option('--config <file>', 'read only this config file')
     .option('--lockfile <file>', 'use this lockfile (default: toolcrib.lock beside the config)')
@@ -37,7 +37,7 @@ export function chatCommand(terminal: Terminal): Command {
     .option('--max-tokens <count>', 'stop at this many tokens, sub-agents included', toCount)
     .option(
       '--price <in,cached,write,out>',
-      'dollars for a million tokens of input, cached input, cache writes and output: 4,0.2,5,20',
+      'dollars per million tokens of input, cached input, cache writes and output: 4,0.2,5,20',
       toPrice,
     )
     .option('--yes', 'run every tool without asking')
@@ -66,7 +66,7 @@ Examples:
   toolcrib chat --base-url http://localhost:11434/v1 --model <id>
   toolcrib chat --prompt "What is open on the board?" --builtin --json
 
-In the chat: /context, /tools, /search, /usage, /clear, /help, /exit. Ctrl-C stops an answer; twice leaves the chat.
+In the chat: /context, /tools, /search, /usage, /clear, /help, /exit. Ctrl-C stops an answer; pressed twice, it exits.
 Exit codes: 0 done, 1 the model did not finish, 2 wrong usage or bad input.`
 
 function toNames(value: string): readonly string[] {

@@ -31,7 +31,7 @@ export interface ChatOptions extends ModelChoice, ToolSources {
   /** What the chat may cost, in dollars and in tokens. */
   readonly maxCost?: number
   readonly maxTokens?: number
-  /** Dollars for a million tokens of the model. */
+  /** Dollars per million tokens of the model. */
   readonly price?: Prices
   /** A folder of agents in Markdown. Default: `.toolcrib/agents`. */
   readonly agents?: string

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import type { Terminal } from '../terminal.ts'
 import type { ConnectFlags } from './run-connect.ts'
 
-/** `toolcrib connect`: puts the gateway in place of a client's servers. */
+/** `toolcrib connect`: replaces a client's servers with the gateway. */
 export function connectCommand(terminal: Terminal): Command {
   return new Command('connect')
     .description('Let MCP clients use the gateway in place of their own servers.')
@@ -29,7 +29,7 @@ The client starts "toolcrib serve --stdio", which shares the servers of a runnin
 sends requests to a gateway that you keep running; its token is in a file of your config folder, which "toolcrib serve" reads.
 
 Examples:
-  toolcrib connect                     which clients are there
+  toolcrib connect                     show the clients on this machine
   toolcrib connect cursor --dry-run    look first
   toolcrib connect claude-code codex
   toolcrib connect --all --yes

@@ -35,7 +35,7 @@ export interface ConnectFlags {
   readonly json?: boolean
 }
 
-/** Puts the gateway in place of the servers of clients: shows the diff, asks, keeps the old files, writes. */
+/** Replaces the servers of clients with the gateway: shows the diff, asks, keeps the old files, writes. */
 export async function runConnect(
   terminal: Terminal,
   names: readonly string[],
@@ -51,7 +51,7 @@ export async function runConnect(
   const known = (await ServersFile.open(config)).servers()
   const door = await chooseDoor(terminal, config, flags)
   const options = { ...place, door, known }
-  // Who names a client wants that one, so that a fault of it is an error.
+  // If the user named a client, a problem with its config is an error.
   const changes = flags.all
     ? await planClients(terminal, clients, options)
     : await Promise.all(clients.map((client) => planConnect(client, options)))
@@ -67,7 +67,7 @@ export async function runConnect(
   return isDone && changes.length === clients.length ? 0 : 1
 }
 
-/** Throws `UsageError` for flags that do not name a way to the gateway. */
+/** Throws `UsageError` for flags that do not lead to a gateway. */
 function requireDoor({ http, url }: ConnectFlags): void {
   if (url === undefined) return
   if (!http) throw new UsageError('--url needs --http: without it, the client starts the gateway itself')
@@ -109,12 +109,12 @@ function showClients(
   return 0
 }
 
-/** The config that clients name: that of the flag, else the user's own, else the project's. */
+/** The config that clients use: that of the flag, else the user's own, else the project's. */
 async function chooseConfig(terminal: Terminal, { config }: ConnectFlags): Promise<string> {
   const { env, cwd } = terminal
   if (config !== undefined) {
     const path = resolve(cwd, config)
-    // Throws for one that does not exist, as for every command.
+    // Throws if it does not exist, as in every command.
     if (!existsSync(path)) await findWithFlags(terminal, { config })
     return path
   }
@@ -135,7 +135,7 @@ async function chooseDoor(terminal: Terminal, config: string, flags: ConnectFlag
   const { gateway } = (await findWithFlags(terminal, { config })).config
   if (gateway?.oauth?.problem !== undefined && flags.url === undefined)
     throw new ToolcribError('config-invalid', gateway.oauth.problem)
-  // Clients that have no token find the issuer, and sign in there.
+  // Clients without a token find the issuer, and sign in there.
   if (gateway?.oauth) return { kind: 'http', url: flags.url ?? gateway.oauth.resource, token: undefined }
   const running = await RunningGateway.find({ config: { files: [config] } }, terminal.env)
   const url = flags.url ?? running?.report.url ?? DEFAULT_URL

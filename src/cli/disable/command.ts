@@ -18,5 +18,5 @@ Sets "disabled" in the server's table. A running gateway stops the server at onc
 Examples:
   toolcrib disable github
   toolcrib disable github slack --dry-run
-github and slack stand for servers of yours.
+github and slack are examples; use the names of your servers.
 Exit codes: 0 done, 2 wrong usage, an unknown server or a config that cannot be changed.`

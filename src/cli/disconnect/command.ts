@@ -2,14 +2,14 @@ import { Command } from 'commander'
 import type { Terminal } from '../terminal.ts'
 import type { DisconnectFlags } from './run-disconnect.ts'
 
-/** `toolcrib disconnect`: puts a client's config back. */
+/** `toolcrib disconnect`: restores a client's config. */
 export function disconnectCommand(terminal: Terminal): Command {
   return new Command('disconnect')
     .description('Undo what "connect" did: give clients their own servers back.')
     .argument('[clients...]', 'the clients to disconnect')
     .option('--all', 'every client that is connected')
     .option('--dry-run', 'show what would change, and write nothing')
-    .option('--yes', 'accepted as for "connect"; nothing is asked in any case')
+    .option('--yes', 'accepted for symmetry with "connect"; nothing is asked')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', () => terminal.help(HELP))
     .action(async (clients: string[], flags: DisconnectFlags) => {
@@ -19,8 +19,8 @@ export function disconnectCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-A config that nobody has changed since "toolcrib connect" becomes what it was, byte for byte. In another one, the \
-gateway's entry goes, the servers come back, and the rest stays.
+If nobody has changed a config since "toolcrib connect", the old file is restored byte for byte. Otherwise the gateway's \
+entry is removed, the servers are put back, and the rest stays.
 
 Examples:
   toolcrib disconnect cursor

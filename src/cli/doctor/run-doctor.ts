@@ -41,7 +41,7 @@ export async function runDoctor(terminal: Terminal, flags: DoctorFlags): Promise
   const lockProblem = withoutLock(found, flags)
   if (lockProblem) return present(lockProblem)
   const waitedMs = longestWait(found.config.servers, flags, CHECK_MS)
-  // Nobody has to wait for the report until a server that hangs is stopped.
+  // The report does not wait until a hanging server is stopped.
   return withRegistry(terminal, flags, { waitMs: waitedMs }, async (ready) =>
     present(await examine(terminal, ready, waitedMs)),
   )
@@ -56,7 +56,7 @@ export interface Report {
   readonly problem?: string
   readonly servers: readonly ServerReport[]
   readonly findings: readonly Finding[]
-  /** Servers that have tools in common, word for word. */
+  /** Servers that have identical tools. */
   readonly alike?: readonly AlikeServers[]
   readonly lockfile: {
     readonly path?: string
@@ -89,8 +89,8 @@ function withoutConfig(problem: string): Report {
 }
 
 /**
- * The report where a lockfile is damaged, or required and missing; undefined otherwise. It is unknown which commands were
- * approved, so none is run.
+ * The report for a lockfile that is damaged, or required and missing; otherwise undefined. It is unknown which commands
+ * were approved, so none is run.
  */
 function withoutLock(found: FoundConfig, { locked }: DoctorFlags): Report | undefined {
   const { config, locks, lockPath } = found
@@ -129,7 +129,7 @@ async function examine(terminal: Terminal, ready: ReadyRegistry, waitedMs: numbe
   return diagnose(ready, { tokens, startFaults, observed, changes, waitedMs })
 }
 
-/** Why servers that were not started for lack of approval could not start anyway; by server. */
+/** Why servers that were not started for lack of approval could not start anyway, by server. */
 async function startFaultsOf(
   { config, lockfile }: ReadyRegistry,
   { env, cwd }: Terminal,
@@ -204,7 +204,7 @@ function diagnose(ready: ReadyRegistry, measures: Measures): Report {
 
 const SEVERITIES = ['high', 'medium', 'low']
 
-/** The worst first, then by server and tool, whatever answered first. */
+/** The worst first, then by server and tool, regardless of the order of answers. */
 function inOrder(findings: readonly Finding[]): Finding[] {
   const keyOf = ({ severity, server, tool, place }: Finding) =>
     JSON.stringify([SEVERITIES.indexOf(severity), server, tool, place])

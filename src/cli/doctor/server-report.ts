@@ -3,7 +3,7 @@ import { literalSecrets, type McpEvent, type ServerConfig } from 'toolcrib/mcp'
 import { mendServer } from '../mend-server.ts'
 import type { ReadyRegistry } from '../with-registry.ts'
 
-/** How one server is doing, and what to do about it. */
+/** The state of one server, and what to do about it. */
 export interface ServerReport {
   readonly server: string
   readonly state: string
@@ -35,7 +35,7 @@ export function serverReport(
   const took = connectTime(server, events)
   const condition = conditionOf(status, config.servers[server], waitedMs)
   const warnings = [...new Set(warningsOf(server, events))].slice(0, MAX_WARNINGS)
-  // Without what the reason says already.
+  // Without what the reason already says.
   const isSaid = (warning: string) => condition.reason?.includes(mendServer(server, warning).fault)
   return {
     server,
@@ -65,7 +65,7 @@ function warningsOf(server: string, events: readonly McpEvent[]): string[] {
   })
 }
 
-/** A server that has not answered in its time hangs, whether it is given up already or not. */
+/** A server that has not answered in its time hangs, even if it has not been given up yet. */
 function conditionOf(
   status: ServerStatus,
   config: ServerConfig | undefined,

@@ -13,10 +13,10 @@ export function enableCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Takes "disabled" out of the server's table. A running gateway starts the server at once.
+Removes "disabled" from the server's table. A running gateway starts the server at once.
 
 Examples:
   toolcrib enable github
   toolcrib enable github slack --dry-run
-github and slack stand for servers of yours.
+github and slack are examples; use the names of your servers.
 Exit codes: 0 done, 2 wrong usage, an unknown server or a config that cannot be changed.`

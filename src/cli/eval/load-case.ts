@@ -77,7 +77,7 @@ export async function loadCase(options: EvalFiles): Promise<EvalCase> {
   return { tools: withDistractors(tools, others), queries: labelled }
 }
 
-/** Finds ids of tools that people write as `server.tool`, as the commands print them; anything else stays as it is. */
+/** Maps `server.tool`, as the commands print it, to the id of a tool; other ids are unchanged. */
 export function idResolver(tools: readonly EvalTool[]): (id: string) => string {
   const ids = new Set(tools.map(({ id }) => id))
   const shortNames = new Map(tools.map(({ id, server, name }) => [`${server}.${name}`, id]))
@@ -85,8 +85,8 @@ export function idResolver(tools: readonly EvalTool[]): (id: string) => string {
 }
 
 /**
- * Adds tools that are relevant to no query. One that repeats a tool of the catalogue (name and description, case and
- * spaces aside) is left out: it would be as right as the original, and count as wrong.
+ * Adds tools that are relevant to no query. A tool that repeats one of the catalogue (same name and description,
+ * ignoring case and spaces) is left out: it would be as good as the original, but count as wrong.
  */
 export function withDistractors(tools: readonly EvalTool[], distractors: readonly EvalTool[]): EvalTool[] {
   const known = new Set(tools.map(cloneKey))

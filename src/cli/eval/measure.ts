@@ -31,8 +31,8 @@ export interface EvalReport {
   /** Per number of matches considered: the share of the relevant tools among them, averaged over the queries. */
   readonly recall: Readonly<Record<Cutoff, number>>
   /**
-   * The same, but a tool counts as found if another one with the same name and description was (case and spaces
-   * aside): it does the same, and a user would not mind.
+   * The same, but a tool counts as found if another one with the same name and description was found (ignoring case and
+   * spaces): it does the same.
    */
   readonly cloneAwareRecall: Readonly<Record<Cutoff, number>>
   /** The 95 % confidence interval of each recall. */

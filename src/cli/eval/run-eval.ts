@@ -69,7 +69,7 @@ export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, Refres
 /** Measures how well and how fast search finds the right tools. */
 export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<number> {
   const searchers = wantedSearchers(flags).map(searcherNamed)
-  // Before servers are started for nothing.
+  // Checked before servers are started in vain.
   for (const file of [flags.queries, flags.distractors, flags.history])
     if (file !== undefined) await readText(file)
   const tools = flags.tools ?? (await configuredTools(terminal, flags))
@@ -112,7 +112,7 @@ function configuredTools(terminal: Terminal, flags: EvalFlags): Promise<EvalTool
       registry
         .listSchemas()
         .filter(({ name }) => !held.has(name))
-        // Of tools that are alike, a search shows that of the first server.
+        // For equal tools, a search shows the one of the first server.
         .sort((a, b) => placeOf(a) - placeOf(b))
         .map(({ name, description, parameters, mcpServer }) => ({
           id: name,
@@ -174,7 +174,7 @@ async function writeMisses(path: string, measured: readonly Measurement[]): Prom
   }
 }
 
-/** A row for each searcher, or a column where rows would be too wide. */
+/** One row per searcher, or one column if rows would be too wide. */
 function table(reports: readonly EvalReport[], width: number): string {
   const [one] = reports
   const header = [
@@ -209,12 +209,12 @@ function table(reports: readonly EvalReport[], width: number): string {
   return [pc.bold(title), ...(isTooWide ? aligned(turned) : wide)].join('\n')
 }
 
-/** All columns but the first at the right. */
+/** Aligns all columns but the first to the right. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   return columns(rows, { rightAligned: (rows[0] ?? []).map((_, at) => at).slice(1) })
 }
 
-/** How far scores can be trusted: of the matches with about this score, how many are right. */
+/** How reliable scores are: of the matches with about this score, how many are right. */
 function reliabilityTable({ searcher, reliability = [] }: EvalReport): string {
   const rows = reliability.map(({ from, to, matches, score, right }) => [
     `${from.toFixed(1)}–${to.toFixed(1)}`,

@@ -58,7 +58,7 @@ export async function runImport(
   return connected.length > 0 ? 0 : exitCodeOf(outcome)
 }
 
-/** Programs that use the gateway have no servers of their own any more. */
+/** Programs that use the gateway have no servers of their own to import. */
 async function connectedClients(terminal: Terminal): Promise<ConnectableClient[]> {
   return (await connectableClients(clientPlace(terminal))).filter(({ isConnected }) => isConnected)
 }
@@ -74,7 +74,7 @@ function showConnected(terminal: Terminal, clients: readonly ConnectableClient[]
   )
 }
 
-/** Secrets that land in a git repository are soon public: a person says yes first, or `--yes` does. */
+/** Secrets in a git repository are soon public, so the user must agree, or pass `--yes`. */
 async function mayWriteSecrets(
   terminal: Terminal,
   options: ImportOptions,
@@ -146,7 +146,7 @@ function countSecrets(secrets: ImportOutcome['secrets']): number {
 
 function showNothingFound(terminal: Terminal, { looked, target }: ImportOutcome): void {
   terminal.say('no servers were found in any of these files:')
-  // What is copied must not be broken.
+  // Copied text must not be broken into lines.
   for (const path of looked) terminal.print(pc.dim(`  ${path}`))
   terminal.say(
     `\nTo add one, run "toolcrib add files -- npx -y @modelcontextprotocol/server-filesystem .", or write ${target}:\n\n${MINIMAL_CONFIG}\nthen check it with "toolcrib doctor"`,

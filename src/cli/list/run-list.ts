@@ -30,7 +30,7 @@ export async function runList(
   })
 }
 
-/** What the names ask for, by server: some of its tools, or all of them. Throws `config-invalid` for an unknown server. */
+/** The requested tools by server: some of its tools, or all. Throws `config-invalid` for an unknown server. */
 function wantedTools(
   names: readonly string[],
   { servers, layers = [] }: Pick<Config, 'servers' | 'layers'>,
@@ -47,7 +47,7 @@ function wantedTools(
   return wanted
 }
 
-/** Throws `config-invalid` for a tool that a server which responded does not have. */
+/** Throws `config-invalid` for a tool that its server does not have, if the server responded. */
 function onlyWanted(listing: Listing, wanted: ReturnType<typeof wantedTools>): Listing {
   const servers = listing.servers.map((server) => {
     const names = wanted.get(server.server) ?? 'all'
@@ -160,10 +160,10 @@ function showInLines(terminal: Terminal, tools: readonly ListedTool[]): void {
   for (const line of columns(rows, { rightAligned: [1] })) terminal.print(line)
 }
 
-/** One before the name, two before each of the other columns. */
+/** One before the name, two before each other column. */
 const BLANKS = 5
 
-/** A shorter piece of a description says nothing. */
+/** A shorter part of a description is not worth showing. */
 const MIN_TEXT = 12
 
 function heading(server: Listing['servers'][number]): string {

@@ -3,10 +3,10 @@ import { NAMES_HELP } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import type { LogsFlags } from './run-logs.ts'
 
-/** `toolcrib logs`: what the running gateway has noted. */
+/** `toolcrib logs`: the log of the running gateway. */
 export function logsCommand(terminal: Terminal): Command {
   return new Command('logs')
-    .description('Show what happened lately in the running gateway of this config.')
+    .description('Show the recent log of the running gateway of this config.')
     .argument('[server]', 'only lines of this server')
     .option('--follow', 'wait for more, until Ctrl-C')
     .option('--config <file>', 'the config of the gateway')
@@ -19,7 +19,7 @@ export function logsCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Servers that start, stop and fail, what they do wrong and write to stderr, calls with their outcome and time, sessions of \
+Shows servers that start, stop and fail, their protocol errors and stderr, calls with their outcome and time, sessions of \
 clients, and requests that were refused. Arguments \
 and results of calls are never logged, and secrets are masked. Without a running gateway, the log of the last one is shown; \
 it is a file of JSON lines in your state folder.

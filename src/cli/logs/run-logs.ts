@@ -37,7 +37,7 @@ export async function runLogs(
         ? await running.logs({ server, follow: flags.follow === true })
         : lastLog(terminal, sought, flags)
       const lines = createInterface({ input: stream })
-      // A stream that is destroyed does not end its lines.
+      // A destroyed stream does not end its lines.
       const end = () => {
         lines.close()
         stream.destroy()
@@ -49,7 +49,7 @@ export async function runLogs(
       }
       if (running) stream.once('error', lose)
       signal.addEventListener('abort', end, { once: true })
-      // Nobody reads any more, as after `| head`.
+      // The reader is gone, as after `| head`.
       terminal.output.once('error', end)
       try {
         for await (const { line, entry } of running ? untilBroken(lines) : entriesOf(lines)) {
@@ -57,7 +57,7 @@ export async function runLogs(
           terminal.print(flags.json ? line : describe(terminal, entry))
         }
       } catch (error) {
-        // The log of a running gateway breaks off when that ends.
+        // The log of a running gateway breaks off when the gateway ends.
         if (error !== lost) throw error
       } finally {
         signal.removeEventListener('abort', end)
@@ -80,7 +80,7 @@ async function* entriesOf(lines: AsyncIterable<string>): AsyncGenerator<ReadLine
   for await (const line of lines) yield { line, entry: JSON.parse(line) }
 }
 
-/** Leaves out a last line that does not parse: a gateway may end within one. */
+/** Leaves out a last line that does not parse: a gateway may end while writing one. */
 async function* untilBroken(lines: AsyncIterable<string>): AsyncGenerator<ReadLine> {
   let broken: unknown
   for await (const line of lines) {
@@ -102,7 +102,7 @@ interface ServerCheck {
   readonly running: RunningGateway | undefined
 }
 
-/** Throws for an unknown server. A config that cannot be read knows none, so that any name is accepted. */
+/** Throws for an unknown server. If the config cannot be read, any name is accepted. */
 async function requireServer(server: string, { terminal, flags, running }: ServerCheck): Promise<void> {
   const config = (await findWithFlags(terminal, flags).catch(() => undefined))?.config
   const known = running?.report.servers.map((each) => each.server) ?? Object.keys(config?.servers ?? {})
@@ -122,6 +122,6 @@ function describe({ output, width }: Terminal, { at, level, server, message }: L
   const colour = level === 'error' ? pc.red : level === 'warn' ? pc.yellow : pc.dim
   const from = server === undefined ? '' : `${pc.cyan(plain(server))} `
   const line = `${time} ${colour(level.padEnd(5))} ${from}${plain(message)}`
-  // Lines that go on are set in, so that the next entry is easy to see.
+  // Continuation lines are indented, so that the next entry is easy to see.
   return output.isTTY ? wrap(line, width - 4).replaceAll('\n', '\n    ') : line
 }

@@ -7,7 +7,7 @@ export function memoryCommand(terminal: Terminal): Command {
   return (
     new Command('memory')
       .description('Show, export or forget what the search has learned from past use.')
-      // Not shown: there is no such word, but the error names the flag that was meant.
+      // Hidden: there is no such command, but the error names the flag that was meant.
       .argument('[word]')
       .usage('[options]')
       .option('--forget-tool <name>', 'forget one tool, such as github.create_issue')
@@ -46,5 +46,5 @@ Examples:
   toolcrib memory --forget-server github
   toolcrib memory --forget-all
   toolcrib eval --queries q.jsonl --history past.jsonl   what memory would give
-github stands for one of your servers.
+github is an example; use the name of your server.
 Exit codes: 0 done, 1 the store cannot be read or nothing of that name is remembered, 2 wrong usage or bad config.`

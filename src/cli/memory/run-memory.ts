@@ -28,7 +28,7 @@ export async function runMemory(
     throw new UsageError('use one of --forget-tool, --forget-server and --forget-all')
   const { config } = await findWithFlags(terminal, flags, { optional: true })
   const stores = store === undefined ? undefined : await openStores(store, terminal)
-  // What was remembered before memory was turned off can still be seen and forgotten.
+  // What was remembered before memory was turned off can still be shown and forgotten.
   const opened = openUserMemory({ ...config, memory: true }, { env: terminal.env, store: stores?.store })
   try {
     if (opened === undefined)
@@ -47,7 +47,7 @@ export async function runMemory(
   }
 }
 
-/** Other programs have words for what is a flag here. */
+/** Other programs have commands for what is a flag here. */
 function describeWord(word: string): string {
   const step = /^(?:forget|clear|delete|remove|reset)$/.test(word)
     ? 'forget with --forget-tool, --forget-server or --forget-all'
@@ -57,12 +57,12 @@ function describeWord(word: string): string {
   return `"memory" takes flags only, not "${plain(word)}"; ${step}`
 }
 
-/** The memory of a config, and those of the clients of its gateway that have tokens of their own. */
+/** The memory of a config, and those of the gateway's clients with their own tokens. */
 async function withOwners(memory: UsageMemory): Promise<readonly UsageMemory[]> {
   return [memory, ...(await memory.owners()).map((owner) => memory.of(owner))]
 }
 
-/** Everything that they remember, the strongest first. */
+/** Everything they remember, strongest first. */
 async function episodesOf(memories: readonly UsageMemory[]): Promise<readonly Episode[]> {
   const episodes: Episode[] = []
   for (const memory of memories) episodes.push(...(await memory.episodes()))
@@ -143,13 +143,13 @@ interface RememberedTool {
   readonly tool: string
   readonly source: string
   readonly successes: number
-  /** Of its strongest request. */
+  /** The weight of its strongest request. */
   readonly weight: number
   readonly lastAt: number
   readonly texts: readonly string[]
 }
 
-/** The strongest first, as the episodes are. */
+/** Strongest first, like the episodes. */
 function byTool(episodes: readonly Episode[]): readonly RememberedTool[] {
   const tools = new Map<string, RememberedTool>()
   for (const { tool, source, count, weight, lastAt, text } of episodes) {

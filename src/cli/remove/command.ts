@@ -13,10 +13,10 @@ export function removeCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-The server's table goes, with the comments in it; the rest of the file stays as it is. A running gateway stops the server at once.
+Removes the server's table with the comments in it; the rest of the file does not change. A running gateway stops the server at once.
 
 Examples:
   toolcrib remove github
   toolcrib remove github slack --dry-run
-github and slack stand for servers of yours.
+github and slack are examples; use the names of your servers.
 Exit codes: 0 done, 2 wrong usage, an unknown server or a config that cannot be changed.`

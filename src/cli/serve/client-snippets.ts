@@ -3,18 +3,18 @@ import { CLIENT_FORMATS, type ClientPlace, findClient, type GatewayDoor } from '
 
 /** What to put into the config of some clients. */
 export interface ClientSnippet {
-  /** Who takes it, such as `Claude Code, Cursor`. */
+  /** The clients it is for, such as `Claude Code, Cursor`. */
   readonly titles: readonly string[]
   readonly text: string
 }
 
-/** The clients whose snippets are shown where none is found. */
+/** The clients whose snippets are shown if none is found. */
 const USUAL = ['claude-code', 'claude-desktop']
 const MAX_SNIPPETS = 3
 
 /**
- * What to put into the configs of the clients that are there; of two usual ones where none is. A client that takes no URL
- * gets the door that it can start.
+ * What to put into the configs of the clients on this machine, or of two common ones if there are none. A client that
+ * takes no URL gets a command to start.
  */
 export function clientSnippets(
   doors: { readonly http: GatewayDoor; readonly stdio: GatewayDoor },
@@ -31,7 +31,7 @@ export function clientSnippets(
       (inner, key) => ({ [key]: inner }),
       entry ?? {},
     )
-    // JSON is YAML too.
+    // JSON is valid YAML.
     const text = file.path.endsWith('.toml') ? stringify(nested).trim() : JSON.stringify(nested, null, 2)
     byText.set(text, [...(byText.get(text) ?? []), file.title])
   }

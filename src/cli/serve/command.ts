@@ -12,17 +12,18 @@ export function serveCommand(terminal: Terminal): Command {
     .option('--port <port>', 'the port to listen on; 0 takes a free one', toPort, 7117)
     .option('--token <token>', 'the token that clients must send')
     .option('--token-file <file>', 'read the token from this file; a missing file is created')
-    .option('--no-token', 'ask for no token; on loopback addresses only')
+    .option('--no-token', 'require no token; only on loopback addresses')
     .addOption(
       new Option(
         '--mode <mode>',
-        'full: list every tool; lazy: a search tool; auto: by their number',
+        'full: list every tool; lazy: list a search tool; auto: depends on their number',
       ).choices(['full', 'lazy', 'auto']),
     )
     .addOption(
-      new Option('--names <names>', 'prefixed: server__tool; plain: the own name where it is unique').choices(
-        ['prefixed', 'plain'],
-      ),
+      new Option('--names <names>', 'prefixed: server__tool; plain: without the server, if unique').choices([
+        'prefixed',
+        'plain',
+      ]),
     )
     .option('--profile <name>', 'show clients what this profile of the config allows')
     .option('--store <store>', 'where state is kept: file:DIR or redis://HOST (default: in the state folder)')

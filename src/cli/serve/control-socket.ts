@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream'
 import { ensurePrivateFolder } from '../runtime-folder.ts'
 import type { LogBook, LogLine } from './log-book.ts'
 
-/** What a gateway does for its own user's commands. */
+/** What a gateway does for commands of the same user. */
 export interface ControlledGateway {
   readonly logs: LogBook
   status(): object
@@ -24,8 +24,8 @@ export interface ControlledGateway {
 }
 
 /**
- * The socket at which other commands of the same user reach a running gateway. The file system says who may: the folder
- * can be entered by its owner alone.
+ * The socket through which commands of the same user reach a running gateway. File permissions control access: only the
+ * owner can enter the folder.
  */
 export class ControlSocket {
   readonly path: string
@@ -49,7 +49,7 @@ export class ControlSocket {
       stream.once('close', () => streams.delete(stream))
       stream.on('error', () => stream.destroy())
       stream.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp-stdio\r\n\r\n')
-      // A client that ends its side is gone, whatever is still to be sent.
+      // A client that ends its side is gone, even if there is more to send.
       stream.once('end', () => stream.destroy())
       const close = () => stream.destroy()
       connectStream(request, stream, gateway).then(close, close)
@@ -59,7 +59,7 @@ export class ControlSocket {
     try {
       await once(server, 'listening')
     } catch {
-      // Somebody else was faster.
+      // Another process was faster.
       return undefined
     }
     if (isFile) await chmod(path, 0o600)
@@ -76,7 +76,7 @@ export class ControlSocket {
   }
 }
 
-/** Removes what a killed gateway left behind. Returns false when a gateway is listening. */
+/** Removes the socket of a killed gateway. Returns false if a gateway is listening. */
 async function removeStale(path: string): Promise<boolean> {
   const socket = connect(path)
   try {

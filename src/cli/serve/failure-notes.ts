@@ -4,7 +4,7 @@ import type { FoundConfig } from 'toolcrib/mcp'
 import { mendServer } from '../mend-server.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Tells the person at the terminal which servers fail, once for each reason, and what to do about it. */
+/** Reports failing servers on the terminal, once per reason, and what to do about it. */
 export class FailureNotes {
   readonly #terminal: Terminal
   readonly #found: () => FoundConfig
@@ -27,7 +27,7 @@ export class FailureNotes {
     this.#print(`${pc.red('✗')} ${pc.bold(server)}: ${fault}; ${step}`)
   }
 
-  /** Prints what was noted so far, and from now on prints at once. */
+  /** Prints the collected notes, and from now on prints immediately. */
   show(): void {
     this.#isShown = true
     for (const line of this.#waiting.splice(0)) this.#print(line)

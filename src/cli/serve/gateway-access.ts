@@ -14,15 +14,15 @@ export interface AccessFlags extends TokenFlags {
 }
 
 /**
- * Who may use a gateway, from the flags and the `[gateway]` table of the config: the token of the command line, clients with
- * tokens of their own, or the users of an OAuth issuer.
+ * Who may use a gateway, from the flags and the `[gateway]` table of the config: the token of the command line, clients
+ * with their own tokens, or the users of an OAuth issuer.
  */
 export class GatewayAccess {
   /** The user's own token; undefined with `--no-token` and with an OAuth issuer. */
   readonly token: AccessToken | undefined
   /**
-   * What opens the page: the same token, or another where that is bound to a profile, since the page shows all of them. The
-   * other one is no token of the gateway.
+   * The token of the page: the same one, or another if that is bound to a profile, since the page shows all profiles.
+   * The other one does not open the gateway.
    */
   readonly pageToken: AccessToken | undefined
   /** The profile that the user's own token is bound to. */
@@ -47,7 +47,7 @@ export class GatewayAccess {
     this.#isStdio = isStdio
   }
 
-  /** Throws `config-invalid` for flags that contradict the config, besides what `chooseToken()` refuses. */
+  /** Throws `config-invalid` for flags that contradict the config, and what `chooseToken()` throws. */
   static async choose(flags: AccessFlags, found: FoundConfig, terminal: Terminal): Promise<GatewayAccess> {
     const { oauth, tokens } = found.config.gateway ?? {}
     const { problem } = [oauth, ...Object.values(tokens ?? {})].find((each) => each?.problem) ?? {}
@@ -75,8 +75,8 @@ export class GatewayAccess {
   }
 
   /**
-   * The options of a config that was read again, with the token of the token file as it is now. Throws `config-invalid` as
-   * `choose()` does. Whether there is an OAuth issuer stays as it is until a restart.
+   * The options of a config that was read again, with the current token of the token file. Throws `config-invalid` as
+   * `choose()` does. Adding or removing the OAuth issuer needs a restart.
    */
   async reread({ config }: FoundConfig, terminal: Terminal): Promise<ReloadOptions> {
     const { oauth, tokens = {}, ...gateway } = config.gateway ?? {}
@@ -88,7 +88,7 @@ export class GatewayAccess {
     }
     const { problem } = Object.values(tokens).find((each) => each.problem) ?? {}
     if (problem !== undefined) throw invalid(problem)
-    // What is not in a file cannot have changed.
+    // A token that is not in a file cannot have changed.
     const own = this.token?.file === undefined ? this.token : await chooseToken(this.#flags, terminal)
     return this.#optionsOf({ ...config, gateway: { ...gateway, tokens } }, own)
   }
@@ -119,14 +119,14 @@ export class GatewayAccess {
     return [...(own ? [{ token: own.token, profile: this.profile }] : []), ...named]
   }
 
-  /** A proxy before the gateway passes on the host name of the URL that clients use. */
+  /** A proxy in front of the gateway passes on the host name that clients use. */
   #hosts(resource: string | undefined, others: readonly string[]): readonly string[] {
     const named = resource === undefined || !URL.canParse(resource) ? [] : [new URL(resource).hostname]
     return [...reachableHosts(this.#flags.host), ...named, ...others]
   }
 }
 
-/** Applies a config that was read again to a running gateway: who may use it, and within which limits. */
+/** Applies a config that was read again to a running gateway: its tokens and limits. */
 export class LiveAccess implements ReloadedGateway {
   readonly #access: GatewayAccess
   readonly #gateway: Pick<Gateway, 'reload' | 'announceReload'>

@@ -1,13 +1,13 @@
 import type { GatewayLogger } from 'toolcrib/gateway'
 import type { LogBook, LogLine } from './log-book.ts'
 
-/** Lines about refused requests in a minute: a stranger who knocks all the time must not push out all others. */
+/** Lines about refused requests per minute: constant refused requests must not displace all other lines. */
 const MAX_REFUSALS_PER_MINUTE = 60
 const MINUTE_MS = 60_000
 
 /**
- * What the gateway itself logs, in the log book: warnings, sessions, and requests that were refused or failed. A request
- * that succeeded has the line of its call.
+ * The gateway's own lines in the log: warnings, sessions, and requests that were refused or failed. A successful
+ * request is logged as a call.
  */
 export class GatewayLines implements GatewayLogger {
   readonly #logs: LogBook

@@ -3,10 +3,10 @@ import type { Socket } from 'node:net'
 import type { getRequestListener } from '@hono/node-server'
 import { ToolcribError } from 'toolcrib'
 
-/** Where a fetch handler is served over HTTP. */
+/** Where to serve a fetch handler over HTTP. */
 export interface ListenOptions {
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0: a free port. */
   readonly port: number
   /** Answers requests without fetch objects; those for which it returns false go to the fetch handler. */
   readonly direct?: (request: IncomingMessage, response: ServerResponse) => boolean
@@ -17,8 +17,8 @@ export interface HttpListener {
   /** `http://127.0.0.1:7117` */
   readonly origin: string
   /**
-   * Goes on answering for a while, and each answer ends its connection; then accepts no more of them. Resolves once requests
-   * over the last ones have arrived. Stops at once when nobody is connected.
+   * Keeps answering for a while, closing each connection after its answer; then accepts no more connections. Resolves
+   * once requests over the last ones have arrived. Stops at once if nobody is connected.
    */
   stopAccepting(options: LingerOptions): Promise<void>
   /** Accepts no more connections, lets requests in flight finish for this long, then closes them. */
@@ -27,15 +27,15 @@ export interface HttpListener {
 
 export interface LingerOptions {
   /**
-   * How long a proxy in front may take to send requests elsewhere. 0 where there is none: then only those who have a
-   * connection are waited for, shortly.
+   * How long a proxy in front may take to send requests elsewhere. 0 without a proxy: then only open connections are
+   * waited for, briefly.
    */
   readonly lingerMs: number
 }
 
 /**
- * Serves a fetch handler over `node:http`. Slow senders are cut off by time limits, requests of a client that went away
- * are aborted, and a slow reader slows down its own stream alone. Throws `source-unavailable` when the address is taken.
+ * Serves a fetch handler over `node:http`. Slow senders are cut off by time limits, requests of disconnected clients
+ * are aborted, and a slow reader slows down only its own stream. Throws `source-unavailable` if the address is in use.
  */
 export async function listen(
   handle: (request: Request) => Promise<Response>,
@@ -48,7 +48,7 @@ export async function listen(
       requestTimeout: REQUEST_TIMEOUT_MS,
       connectionsCheckingInterval: CHECK_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Smuggled requests rely on a lenient parser.
+      // Request smuggling relies on a lenient parser.
       insecureHTTPParser: false,
       noDelay: true,
     },
@@ -74,7 +74,7 @@ export async function listen(
   }
 }
 
-/** Whether the address of a request is its path and its Host header: with two of either, a proxy may have read another. */
+/** Whether the address of a request is unambiguous: with two paths or Host headers, a proxy may have read the other. */
 function isAddressed({ url = '', headers }: IncomingMessage): boolean {
   return url.startsWith('/') && !url.includes('\\') && HOST.test(headers.host ?? '')
 }
@@ -102,9 +102,9 @@ const CHECK_MS = 2_000
 const KEEP_ALIVE_MS = 65_000
 /** Longer than a client takes from choosing a connection to sending a request over it. */
 const LINGER_MS = 500
-/** Longer than a proxy waits between two looks at its servers, and a probe of Kubernetes between two requests. */
+/** Longer than the interval of health checks by proxies and Kubernetes. */
 const LATELY_MS = 15_000
-/** More connections than wait to be accepted: the system keeps 511 of them. */
+/** More than the connections that wait to be accepted: the system keeps at most 511. */
 const MAX_TURNS = 1_000
 /** Too short for work on requests, during which others arrive. */
 const SHORT_TURN_MS = 0.3
@@ -132,13 +132,13 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOption
   return new ToolcribError('source-unavailable', message, { cause: error })
 }
 
-/** How a server ends without losing a request. */
+/** Stops a server without losing a request. */
 class Stopping {
   readonly #server: Server
   #lastRequestAt = Number.NEGATIVE_INFINITY
   #isLingering = false
   readonly #underWay = new Set<ServerResponse>()
-  /** Connections that no request has come over yet: browsers and `fetch` open some ahead of time. */
+  /** Connections without a request so far: browsers and `fetch` open some ahead of time. */
   readonly #unused = new Set<Socket>()
   #stopped: Promise<void> | undefined
   #closed: Promise<void> = Promise.resolve()
@@ -156,7 +156,7 @@ class Stopping {
       this.#underWay.add(response)
       response.once('close', () => {
         this.#underWay.delete(response)
-        // A connection that is kept alive would hold up a server that is closing.
+        // A kept-alive connection would delay closing the server.
         if (!server.listening) setImmediate(() => server.closeIdleConnections())
       })
     })
@@ -175,8 +175,8 @@ class Stopping {
   }
 
   /**
-   * A client that has a connection may be sending a request over it at this moment, and a proxy opens others until it
-   * learns that this server stops.
+   * A connected client may be sending a request right now, and a proxy opens new connections until it notices that this
+   * server stops.
    */
   async #stop({ lingerMs }: LingerOptions): Promise<void> {
     const server = this.#server
@@ -186,7 +186,7 @@ class Stopping {
     const isUsed = lingerMs > 0 && performance.now() - this.#lastRequestAt < LATELY_MS
     if (connections > 0 || isUsed) {
       this.#isLingering = true
-      // Clients would use their connections again, just when these are closed.
+      // Clients would otherwise reuse their connections just when these are closed.
       for (const response of this.#underWay)
         if (!response.headersSent) response.setHeader('connection', 'close')
       await pause(Math.max(lingerMs, LINGER_MS))
@@ -200,8 +200,8 @@ class Stopping {
   }
 
   /**
-   * The system resets connections that nobody has accepted. Node.js accepts one in each turn of its loop, so that none waits
-   * after a short turn without any.
+   * The system resets connections that were not accepted. Node.js accepts one per turn of its event loop, so none is
+   * waiting after a short turn without a new one.
    */
   async #acceptAll(): Promise<void> {
     let accepted = 0

@@ -3,26 +3,28 @@ import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 import { findOptionsOf } from '../with-registry.ts'
 
-/** A gateway that follows the config: its tokens, profiles, hosts and limits, and the settings of its OAuth issuer. */
+/**
+ * A gateway that applies config changes: its tokens, profiles, hosts and limits, and the settings of its OAuth issuer.
+ */
 export interface ReloadedGateway {
-  /** Throws, and changes nothing, when the config cannot be applied. */
+  /** Throws, and changes nothing, if the config cannot be applied. */
   apply(found: FoundConfig): Promise<void>
   announceReload(): void
 }
 
-/** What became of a config that was read again. */
+/** The outcome of reading a config again. */
 type ReloadOutcome =
-  /** `unapplied`: the tables that changed since the gateway started, and that only a restart applies. */
+  /** `unapplied`: the changed tables that need a restart. */
   | { readonly found: FoundConfig; readonly unapplied: readonly string[] }
-  /** `isAccessApplied`: its gateway tables are in use, but its servers are not, or not all of them. */
+  /** `isAccessApplied`: its gateway tables are applied, but not all of its servers. */
   | { readonly problem: string; readonly isAccessApplied: boolean }
 
 /**
- * The config of a running gateway. It is read again when a file changes, on SIGHUP, and when a command asks for it: servers
- * that were added, changed or removed start, restart or stop, and the others keep running; tokens, profiles, hosts, limits
- * and OAuth settings are replaced. Other tables are not applied, but a change of them is reported. A config that cannot be
- * read, or whose tokens, profiles or limits are not valid, changes nothing. Where its servers cannot be applied, tokens that
- * it revokes stay revoked, and the next reload tries the servers again.
+ * The config of a running gateway. It is read again when a file changes, on SIGHUP, and when a command asks for it:
+ * servers that were added, changed or removed start, restart or stop, and the others keep running; tokens, profiles,
+ * hosts, limits and OAuth settings are replaced. Other tables are not applied, but a change is reported. A config that
+ * cannot be read, or whose tokens, profiles or limits are invalid, changes nothing. If its servers cannot be applied,
+ * tokens that it revokes stay revoked, and the next reload tries the servers again.
  */
 export class LiveConfig {
   readonly #started: Config
@@ -54,7 +56,7 @@ export class LiveConfig {
     return this.#found
   }
 
-  /** Applies each config to a gateway from now on, and has it tell the other replicas. */
+  /** Applies each config to a gateway from now on, which notifies the other replicas. */
   attach(gateway: ReloadedGateway): void {
     this.#gateway = gateway
   }
@@ -67,8 +69,8 @@ export class LiveConfig {
   }
 
   /**
-   * Reloads whenever a config file changes, until the returned function is called. Watching begins a moment later, so that
-   * loading the watcher does not hold up the first clients; changes until then are noticed when it begins.
+   * Reloads whenever a config file changes, until the returned function is called. Watching begins a moment later, so
+   * that loading the watcher does not delay the first clients; earlier changes are noticed when it begins.
    */
   watch(terminal: Terminal, flags: ServerFlags): () => Promise<void> {
     let stop = async () => {}
@@ -102,10 +104,10 @@ export class LiveConfig {
     let isAccessApplied = false
     try {
       const found = await this.#find()
-      // A token that was revoked is refused first. A setting that is not valid changes nothing.
+      // Revoked tokens are refused first. An invalid setting changes nothing.
       await this.#gateway?.apply(found)
       isAccessApplied = this.#gateway !== undefined
-      // Other replicas must refuse it too, whatever becomes of the servers here.
+      // Other replicas must refuse it too, even if the servers fail here.
       this.#announce(textOf(found.config) + lockOf(found))
       await this.#opened.reload(found)
       this.#found = found
@@ -116,7 +118,7 @@ export class LiveConfig {
     }
   }
 
-  /** Once for each change: replicas whose servers fail must not make each other reload for ever. */
+  /** Once per change: replicas whose servers fail must not make each other reload forever. */
   #announce(text: string): void {
     if (text === this.#announced) return
     this.#announced = text
@@ -130,10 +132,10 @@ function textOf(config: Config): string {
   return JSON.stringify([config.servers, config.gateway, config.profiles, tablesOf(config)])
 }
 
-/** What only a restart applies. */
+/** The tables that need a restart. */
 function tablesOf(config: Config): Readonly<Record<string, unknown>> {
   const { gateway: { oauth } = {}, tools, searcher, memory, memoryText } = config
-  // Whether there is an issuer decides who may come in at all.
+  // Whether there is an issuer decides who may connect at all.
   return { 'gateway.oauth': oauth !== undefined, tools: [tools, searcher, memory, memoryText] }
 }
 

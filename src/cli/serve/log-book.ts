@@ -16,7 +16,7 @@ export interface LogLine {
 /** How many lines are kept. */
 const KEPT_LINES = 2_000
 
-/** What happened lately, for `toolcrib logs`, in memory and in a file. Arguments and results are never in it. */
+/** Recent events for `toolcrib logs`, in memory and in a file. Arguments and results are never included. */
 export class LogBook {
   readonly #file: LogFile | undefined
   readonly #lines: LogLine[] = []
@@ -27,7 +27,7 @@ export class LogBook {
     this.#file = file
   }
 
-  /** Adds the line of an event; most events are not worth one. */
+  /** Adds a line for an event; most events have none. */
   note(event: ToolcribEvent): void {
     if (event.type === 'tool-suspicious' && isAlike(event.finding) && this.#isAlikeKnown(event.finding))
       return
@@ -35,7 +35,7 @@ export class LogBook {
     if (line !== undefined) this.add({ at: new Date(event.at).toISOString(), ...line })
   }
 
-  /** Two servers that are alike get one line, not one for every tool. */
+  /** Two servers with equal tools get one line, not one per tool. */
   #isAlikeKnown({ server, original }: AlikeFinding): boolean {
     const pair = JSON.stringify([server, original.server])
     const isKnown = this.#alike.has(pair)
@@ -55,7 +55,7 @@ export class LogBook {
     return server === undefined ? [...this.#lines] : this.#lines.filter((line) => line.server === server)
   }
 
-  /** Calls `read` with every line from now on. Returns how to stop. */
+  /** Calls `read` with every line from now on. Returns a function that stops it. */
   follow(read: (line: LogLine) => void): () => void {
     this.#readers.add(read)
     return () => this.#readers.delete(read)
@@ -109,7 +109,7 @@ function describeFinding(finding: Finding): string {
   const { tool, place, severity, message, excerpt } = finding
   if (isAlike(finding))
     return `tools are word for word those of "${finding.original.server}", such as ${tool}; see "toolcrib doctor"`
-  // Quoted, because the server wrote it, line breaks included.
+  // Quoted, because the server wrote it, including line breaks.
   const passage = excerpt === '' ? '' : `: ${JSON.stringify(excerpt)}`
   return `tool ${tool} is suspicious (${severity}), ${place}: ${message}${passage}`
 }

@@ -2,16 +2,16 @@ import { closeSync, mkdirSync, openSync, renameSync, statSync, writeSync } from 
 import { dirname } from 'node:path'
 import type { LogLine } from './log-book.ts'
 
-/** A larger log is moved aside, and a new one begins. */
+/** A larger log is renamed, and a new one begins. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** So many characters are written without waiting for others. */
+/** This many characters are written without waiting for more. */
 const MAX_WAITING = 8 * 1024
 const FLUSH_AFTER_MS = 50
 
 /**
- * The log of a gateway on disk, one JSON object per line, readable by its owner only. It outlives the gateway, so that one
- * that ended can be asked why. A log that cannot be written never stops the gateway.
+ * The log of a gateway on disk, one JSON object per line, readable only by its owner. It outlives the gateway, so that
+ * one can find out why the gateway ended. A log that cannot be written never stops the gateway.
  */
 export class LogFile {
   readonly path: string
@@ -29,8 +29,8 @@ export class LogFile {
   }
 
   /**
-   * Calls are logged after their clients have the response, and the lines of a moment are written together. Warnings and
-   * errors are written at once, with all lines before them: the last lines before a crash are the ones that matter.
+   * Calls are logged after their clients have the response, and lines are written in batches. Warnings and errors are
+   * written at once, with all lines before them: the last lines before a crash matter most.
    */
   write({ level, ...rest }: LogLine): void {
     if (this.#file === undefined) return

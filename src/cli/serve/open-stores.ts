@@ -8,19 +8,20 @@ import { UsageError } from '../usage-error.ts'
 /** Where a gateway keeps its state, and how it reaches other replicas. */
 export interface ServeStores {
   readonly store: WatchedStore | undefined
-  /** Undefined where this gateway is the only one. */
+  /** Undefined if this gateway is the only one. */
   readonly announcements: Announcements | undefined
   /**
    * Resolves once the store was reached, or with the reason why not: the first use takes longest. Rejects with
-   * `config-invalid` when it can never be reached.
+   * `config-invalid` if it can never be reached.
    */
   readonly tried: Promise<string | undefined>
   close(): Promise<void>
 }
 
 /**
- * Opens what `--store` names: `file:DIR` or `redis://…`; by default `TOOLCRIB_STORE`, or a folder of the user's state. For
- * any other kind of store, throws `UsageError` when the flag names it, and `config-invalid` when the environment does.
+ * Opens the store of `--store`: `file:DIR` or `redis://…`; by default `TOOLCRIB_STORE`, or a folder of the user's
+ * state. For any other kind of store, throws `UsageError` if the flag names it, and `config-invalid` if the environment
+ * does.
  */
 export async function openStores(flag: string | undefined, { cwd, env }: Terminal): Promise<ServeStores> {
   const chosen = flag ?? (env.TOOLCRIB_STORE || undefined)
@@ -33,7 +34,7 @@ export async function openStores(flag: string | undefined, { cwd, env }: Termina
   const setting = flag === undefined ? 'TOOLCRIB_STORE' : '--store'
   if (/^(rediss?(\+cluster)?|redis\+sentinel):\/\//.test(chosen) && URL.canParse(chosen))
     return inRedis(new URL(chosen), setting)
-  // An address may hold a password, so only its beginning is shown.
+  // An address may contain a password, so only its beginning is shown.
   const shown = chosen.split('@')[0]?.slice(0, 20)
   const fault = `${setting} is "${shown}"; it must be file: and a folder, or redis://`
   throw flag === undefined ? new ToolcribError('config-invalid', fault) : new UsageError(fault)
@@ -49,7 +50,7 @@ function inFolder(directory: string | undefined): ServeStores {
   }
 }
 
-/** `?prefix=` keeps gateways of different kinds apart in one Redis. */
+/** `?prefix=` separates gateways in one Redis. */
 async function inRedis(address: URL, setting: string): Promise<ServeStores> {
   const { redisAnnouncements, redisStore } = await import('toolcrib/redis')
   const prefix = address.searchParams.get('prefix') ?? undefined
@@ -64,7 +65,7 @@ async function inRedis(address: URL, setting: string): Promise<ServeStores> {
   const tried = redis.get('health:probe').then(
     () => undefined,
     (error) => {
-      // Trying again would not help: its package is missing.
+      // Retrying would not help: its package is missing.
       if (error instanceof ToolcribError && error.code === 'config-invalid') throw error
       return describeFault(error, address, setting)
     },
@@ -72,7 +73,7 @@ async function inRedis(address: URL, setting: string): Promise<ServeStores> {
   return { store, announcements, tried, close }
 }
 
-/** Names the host only: the rest of an address may hold a password. */
+/** Names only the host: the rest of an address may contain a password. */
 function describeFault(error: unknown, { protocol, host }: URL, setting: string): string {
   const reason = error instanceof Error ? plain(error.message) : 'it does not respond'
   const step = `start it, or correct ${setting}`

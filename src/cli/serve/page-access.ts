@@ -3,8 +3,8 @@ import type { InspectorAccess } from 'toolcrib/inspector'
 import type { AccessToken } from '../access-token.ts'
 
 /**
- * Lets in whoever has the token of the page, besides those whom the gateway lets in. The gateway does not know that token:
- * it opens the page alone, and is no second client that the only user would share the gateway with.
+ * Accepts the token of the page, in addition to those that the gateway accepts. The gateway does not know that token:
+ * it opens only the page, and does not count as a second client.
  */
 export class PageAccess implements InspectorAccess {
   readonly #digest: Buffer

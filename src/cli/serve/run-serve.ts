@@ -56,7 +56,7 @@ export async function runServe(terminal: Terminal, flags: ServeFlags): Promise<n
       (signal) => signal !== 'SIGHUP' || endsOnHangUp(terminal, flags),
     )
   } catch (error) {
-    // A server that was asked to stop, and did, has not failed.
+    // A server that was stopped on request has not failed.
     if (error instanceof Interrupted) return 0
     throw error
   }
@@ -67,7 +67,7 @@ function endsOnHangUp({ isInteractive }: Terminal, { stdio }: ServeFlags): boole
   return stdio === true || isInteractive
 }
 
-/** Other settings than those of the running gateway need a gateway of their own. */
+/** Settings that differ from those of the running gateway need a separate gateway. */
 function hasOwnSettings({ mode, names, store, lockfile, timeout }: ServeFlags): boolean {
   return [mode, names, store, lockfile, timeout].some((flag) => flag !== undefined)
 }
@@ -160,7 +160,7 @@ function sharedBy({ store, announcements }: ServeStores) {
   return store && announcements ? { store } : {}
 }
 
-/** Draining, then ending servers that do not end by themselves. */
+/** The time for draining, and for stopping servers that do not end by themselves. */
 const EXIT_MS = DRAIN_MS + 6_000
 
 function exitProcess(exitCode: number, afterMs: number): void {
@@ -206,7 +206,7 @@ async function serveOverHttp(
     status: () => ({
       pid: process.pid,
       version,
-      // Commands ask for it, which run on this machine.
+      // Used by commands, which run on this machine.
       url: `${here}${route}`,
       startedAt,
       files: live.found.config.files,
@@ -244,7 +244,7 @@ async function serveOverHttp(
   } finally {
     terminal.signals.off('SIGHUP', reload)
     gateway.markStopping()
-    // First the socket: nobody should join what is about to end.
+    // The socket first: nobody should join a gateway that is about to end.
     await Promise.all([control?.close(), stopWatching()])
     const hasReplicas = stores.announcements !== undefined
     const lingerMs = new Linger(flags, terminal).msFor(signal.reason, { hasReplicas })

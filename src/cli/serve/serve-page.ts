@@ -11,8 +11,8 @@ import type { GatewayAccess } from './gateway-access.ts'
 import { PageAccess } from './page-access.ts'
 
 /**
- * The page beside a gateway: it shows what the gateway serves, and asks for the same tokens. Where the user's own is bound to a
- * profile, another opens the page, and nothing else.
+ * The page of a gateway: it shows what the gateway serves, and requires the same tokens. If the user's own token is
+ * bound to a profile, another token opens the page, and nothing else.
  */
 export function servePage(
   terminal: Terminal,
@@ -46,7 +46,7 @@ export function servePage(
   })
 }
 
-/** The token is in the fragment, which browsers do not send: the page takes it from there. */
+/** The token is in the fragment, which browsers do not send; the page reads it from there. */
 export function pageUrl(origin: string, token: AccessToken | undefined): string {
   return token === undefined ? `${origin}/` : `${origin}/#token=${token.token}`
 }

@@ -14,7 +14,7 @@ export function requireProfiles(profile: string | undefined, { config }: FoundCo
   }
 }
 
-/** How long a gateway goes on serving after a signal to stop. */
+/** How long a gateway keeps serving after a signal to stop. */
 export class Linger {
   readonly #seconds: number | undefined
   readonly #isInteractive: boolean
@@ -24,25 +24,22 @@ export class Linger {
     this.#isInteractive = isInteractive
   }
 
-  /** The longest that it can be. */
+  /** The maximum. */
   get longestMs(): number {
     return (this.#seconds ?? LINGER_S) * 1_000
   }
 
-  /**
-   * By default some seconds for one of several replicas, and no time for a gateway that is the only one. Somebody who
-   * presses Ctrl-C is not kept waiting.
-   */
+  /** By default a few seconds for one of several replicas, and 0 for a single gateway or after Ctrl-C. */
   msFor(reason: unknown, { hasReplicas }: { readonly hasReplicas: boolean }): number {
     if (this.#isInteractive && reason instanceof Interrupted && reason.signal === 'SIGINT') return 0
     return this.#seconds === undefined && !hasReplicas ? 0 : this.longestMs
   }
 }
 
-/** A proxy that looks at `/readyz` each second has noticed by then. */
+/** By then, a proxy that checks `/readyz` each second has noticed. */
 const LINGER_S = 3
 
-/** The names under which clients reach a gateway that listens at this address. */
+/** The names that clients use to reach a gateway that listens at this address. */
 export function reachableHosts(host: string): readonly string[] {
   if (isLoopback(host)) return LOOPBACK
   const isEvery = isEveryAddress(host)
@@ -54,18 +51,18 @@ export function reachableHosts(host: string): readonly string[] {
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 
-/** An address as a Host header has it: IPv6 in brackets, without a zone. */
+/** An address as in a Host header: IPv6 in brackets, without a zone. */
 function nameOf(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host.replace(/%.*/, '')}]` : host
 }
 
-/** Where a gateway is found from other machines, and from this one. */
+/** The address of a gateway for other machines, and for this one. */
 interface ShownOrigins {
   readonly elsewhere: string
   readonly here: string
 }
 
-/** The origins to show for that of a listener: nobody can connect to the address that means every one. */
+/** The origins to show for a listener's origin: nobody can connect to the wildcard address. */
 export function shownOrigins(
   origin: string,
   interfaces: ReturnType<typeof networkInterfaces> = networkInterfaces(),

@@ -6,8 +6,8 @@ import { type ConnectedServers, ServerError, type ServerInfo } from 'toolcrib/mc
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * Connects a command to one server of the gateway: JSON-RPC lines from the stream go to the server, over the gateway's own
- * connection, and its results go back unchanged. When the stream ends, requests under way are cancelled.
+ * Connects a command to one server of the gateway: JSON-RPC lines from the stream go to the server, over the gateway's
+ * own connection, and its results come back unchanged. When the stream ends, requests in flight are cancelled.
  */
 export class ServerStream {
   readonly #servers: ConnectedServers
@@ -26,7 +26,7 @@ export class ServerStream {
     try {
       for await (const line of createInterface({ input: this.#stream })) this.#take(line)
     } catch {
-      // A command that was killed leaves a broken stream.
+      // A killed command leaves a broken stream.
     } finally {
       for (const request of this.#pending.values()) request.abort(new Error('the command ended'))
     }
@@ -61,7 +61,7 @@ export class ServerStream {
 
   async #result(method: string, params: Fields | undefined, signal: AbortSignal): Promise<unknown> {
     if (method === 'initialize') return toGreeting(await describeServer(this.#servers, this.#server))
-    // The gateway is subscribed already; a command does not run long enough to receive changes.
+    // The gateway is already subscribed; a command does not run long enough to receive changes.
     if (method === 'subscriptions/listen') throw new ServerError(METHOD_NOT_FOUND)
     const progressToken = isRecord(params?._meta) ? params._meta.progressToken : undefined
     const onProgress = (progress: object) =>
@@ -69,7 +69,7 @@ export class ServerStream {
     return this.#servers.request(
       this.#server,
       { method, params: withoutProgressToken(params) },
-      // The command has a time limit of its own.
+      // The command has its own time limit.
       { signal, timeoutMs: 0, ...(progressToken === undefined ? {} : { onProgress }) },
     )
   }
@@ -80,8 +80,8 @@ export class ServerStream {
 }
 
 /**
- * What a server reports about itself, from the last time it ran; starts a server that never has. Rejects with the reason
- * when it cannot be started.
+ * What a server reported about itself the last time it ran; starts a server that never has. Rejects with the reason if
+ * it cannot be started.
  */
 export async function describeServer(servers: ConnectedServers, server: string): Promise<ServerInfo> {
   const known = servers.info(server)
@@ -112,7 +112,7 @@ function toGreeting({ protocolVersion, capabilities, instructions, serverInfo }:
   }
 }
 
-/** The gateway asks for progress with a token of its own. */
+/** The gateway requests progress with its own token. */
 function withoutProgressToken(params: Fields | undefined): Fields | undefined {
   if (!isRecord(params?._meta)) return params
   const { progressToken: _, ..._meta } = params._meta

@@ -14,7 +14,7 @@ import { reachableHosts } from './serve-settings.ts'
 
 export interface Welcome {
   readonly url: string
-  /** Where the page is, with the token. */
+  /** The address of the page, with the token. */
   readonly page: string
   readonly version: string
   readonly access: Pick<GatewayAccess, 'token' | 'issuer' | 'profile'>
@@ -23,13 +23,13 @@ export interface Welcome {
   readonly isControlled: boolean
 }
 
-/** Shows a person where the gateway is, and what to put into a client's config. */
+/** Prints the address of the gateway, and what to put into a client's config. */
 export async function showWelcome(
   terminal: Terminal,
   { url, page, version, access: { token, issuer, profile }, found, isControlled }: Welcome,
 ): Promise<void> {
   const { servers, files } = found.config
-  // What is not a terminal is a log, which others may read.
+  // Output that is not a terminal is a log, which others may read.
   const isHidden = token?.file !== undefined && !terminal.isInteractive
   const count = plural(Object.keys(servers).length, 'server')
   terminal.say(`${pc.bold(`Toolcrib ${version}`)} serves ${count} of ${files.join(', ')}`)
@@ -60,7 +60,7 @@ export async function showWelcome(
   for (const { titles, text } of snippets) {
     terminal.say(`For ${titles.join(', ')}:`)
     terminal.print()
-    // Lines may be longer than the terminal: what is copied must not be broken.
+    // Lines may be longer than the terminal: copied text must not be broken.
     for (const line of text.split('\n')) terminal.print(`  ${line}`)
     terminal.print()
   }
@@ -86,7 +86,7 @@ export async function showWelcome(
     terminal.print(pc.dim(`  ${terminal.typed(`toolcrib ${command}`)}`))
 }
 
-/** What is copied must not be broken, so it has a line of its own where it does not fit beside its label. */
+/** Copied text must not be broken, so it gets a separate line if it does not fit beside its label. */
 function printPlace(terminal: Terminal, label: string, place: string): void {
   const line = `  ${label.padEnd('Token'.length)}  ${place}`
   if (width(line) <= terminal.width) terminal.print(line)
@@ -97,7 +97,7 @@ function titlesOf(clients: readonly ConnectableClient[]): string {
   return clients.map(({ title }) => title).join(', ')
 }
 
-/** Which gateway a client uses, as far as its config says. */
+/** Which gateway a client uses, according to its config. */
 type Use = 'this' | 'another' | 'unknown'
 
 /** Where clients reach this gateway: its origins, the resource of its OAuth config, and its config files. */
@@ -112,7 +112,7 @@ class OwnAddresses {
     this.#files = config.files
     this.#resource = config.gateway?.oauth && withoutProfile(config.gateway.oauth.resource)
     this.#port = shown.port
-    // The page has another host where the gateway listens on every address.
+    // The page has another host if the gateway listens on every address.
     const others = shown.host === here.host ? [] : (reachableHosts('0.0.0.0') ?? [])
     const hosts = [shown.hostname, here.hostname, ownName(), ...others]
     this.#hosts = new Set(hosts.map(hostKey))
@@ -139,7 +139,7 @@ function hostKey(host: string): string {
   return isLoopback(host) ? LOOPBACK : host.toLowerCase()
 }
 
-/** `https://host/mcp` of `https://host/mcp/work`: one gateway serves all its profiles. */
+/** `https://host/mcp` for `https://host/mcp/work`: one gateway serves all its profiles. */
 function withoutProfile(url: string): string {
   return url.replace(/\/mcp\/[\w.-]+$/, '/mcp')
 }
@@ -149,7 +149,7 @@ const OPENERS: Readonly<Record<string, readonly [command: string, ...args: strin
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
 }
 
-/** Opens a page in the user's browser. Resolves with false when there is no way to. */
+/** Opens a page in the user's browser. Resolves with false if that is not possible. */
 export function openPage(
   url: string,
   { BROWSER }: Readonly<Record<string, string | undefined>>,

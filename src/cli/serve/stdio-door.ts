@@ -4,7 +4,7 @@ import { untilSignal } from '../interrupt.ts'
 import type { RunningGateway } from '../running-gateway.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** Passes stdin and stdout on to a running gateway, until either side ends. */
+/** Connects stdin and stdout to a running gateway, until either side ends. */
 export async function joinGateway(
   terminal: Terminal,
   running: RunningGateway,
@@ -15,7 +15,7 @@ export async function joinGateway(
     const closed = once(stream, 'close')
     signal.addEventListener('abort', () => stream.destroy(), { once: true })
     stream.on('error', () => stream.destroy())
-    // At the end of stdin the client is gone: nobody would read what is still to come.
+    // When stdin ends the client is gone, and nobody would read the rest.
     terminal.input.once('end', () => stream.end())
     terminal.input.pipe(stream, { end: false })
     stream.pipe(terminal.output, { end: false })

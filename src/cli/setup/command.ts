@@ -2,11 +2,11 @@ import { Command } from 'commander'
 import type { Terminal } from '../terminal.ts'
 import type { SetupFlags } from './run-setup.ts'
 
-/** `toolcrib setup`, and `toolcrib` alone: from the servers a person has to a client that uses the gateway. */
+/** `toolcrib setup`, and `toolcrib` alone: copies the user's servers, and connects clients to the gateway. */
 export function setupCommand(terminal: Terminal): Command {
   return new Command('setup')
     .description('Copy the servers of your programs into one config, and let the programs use the gateway.')
-    .option('--yes', 'take every default, and ask nothing')
+    .option('--yes', 'accept every default without asking')
     .addHelpText('after', () => terminal.help(HELP))
     .action(async (flags: SetupFlags) => {
       const { runSetup } = await import('./run-setup.ts')

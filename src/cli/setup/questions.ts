@@ -7,7 +7,7 @@ export interface Choice {
   readonly hint?: string
 }
 
-/** Who answers the questions of the set-up. */
+/** Answers the questions of the set-up. */
 export interface Questions {
   /** The default answer is yes. */
   confirm(message: string): Promise<boolean>
@@ -15,16 +15,16 @@ export interface Questions {
   allow(message: string): Promise<boolean>
   /** All are chosen by default. */
   choose(message: string, choices: readonly Choice[]): Promise<readonly string[]>
-  /** A value that is not shown; an empty one by default. */
+  /** A value that is not shown on the screen. Default: empty. */
   secret(message: string): Promise<string>
 }
 
-/** Thrown when a person leaves the set-up. */
+/** Thrown when the user cancels the set-up. */
 export class Left extends Error {
   override readonly name = 'Left'
 }
 
-/** Takes every default. */
+/** Accepts every default. */
 export class DefaultAnswers implements Questions {
   async confirm(): Promise<boolean> {
     return true

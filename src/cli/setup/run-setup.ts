@@ -25,7 +25,7 @@ export interface SetupFlags {
   readonly yes?: boolean
 }
 
-/** Leads a person from the servers they have to clients that use the gateway. */
+/** Copies the user's servers into one config, checks them, and connects clients to the gateway. */
 export async function runSetup(
   terminal: Terminal,
   { yes = false }: SetupFlags,
@@ -72,7 +72,7 @@ class Setup {
     return 0
   }
 
-  /** What a person can do step by step. */
+  /** Prints the commands for each step. */
   async printSteps(): Promise<number> {
     const terminal = this.#terminal
     const { files, added, kept } = await importServers({ ...this.#import(), isDry: true })
@@ -143,7 +143,7 @@ class Setup {
     return kept.length > 0
   }
 
-  /** Says before anything is written that secrets go along, and that git would see them. */
+  /** Warns, before anything is written, that secrets are copied and that git would see them. */
   #warnOfSecrets({ secrets, repository }: ImportOutcome): void {
     if (secrets.length === 0) return
     const servers = secrets.map(({ server }) => plain(server)).join(', ')
@@ -154,14 +154,14 @@ class Setup {
     )
   }
 
-  /** The servers of a config that cannot be read are missing, so a person should know. */
+  /** The servers of a config that cannot be read are missing, so the user is told. */
   #noteProblems(files: ImportOutcome['files']): void {
     for (const { title, path, problem } of files)
       if (problem !== undefined)
         this.#terminal.say(`${pc.yellow('note')} ${title} (${path}): ${plain(problem)}`)
   }
 
-  /** A value that is not given stays missing; its server is then among the broken ones. */
+  /** A variable without a value stays missing; its server is then among the broken ones. */
   async #askVariables(): Promise<void> {
     const servers = (await ServersFile.open(this.#config)).servers()
     const inUse = new Map([...servers].filter(([, { disabled }]) => !disabled))
@@ -176,8 +176,9 @@ class Setup {
   }
 
   /**
-   * Variables that a server asked for while it was checked. The config names them, so that the server is given them. What has
-   * a value already is passed on only if the person agrees: a server can ask for anything. Returns whether any was passed on.
+   * Handles variables that a server asked for during the check: the config passes them on to the server. A variable
+   * that already has a value is passed on only if the user agrees, because a server can ask for anything. Returns
+   * whether any was passed on.
    */
   async #askWanted({ broken }: ServerCheck): Promise<boolean> {
     const file = await ServersFile.open(this.#config)
@@ -273,7 +274,7 @@ class Setup {
   }
 }
 
-/** Whether it is on this machine, with a config that belongs to the user alone. */
+/** Whether it is on this machine, with a config that belongs only to the user. */
 function isOfUser({ isThere, isOfProject }: ConnectableClient): boolean {
   return isThere && !isOfProject
 }

@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal.ts'
 /** `toolcrib status`: how the running gateway and its servers are doing. */
 export function statusCommand(terminal: Terminal): Command {
   return new Command('status')
-    .description('Show how the running gateway of this config and its servers are doing.')
+    .description('Show the state of the running gateway of this config and of its servers.')
     .option('--config <file>', 'the config of the gateway')
     .option('--json', 'print the status as JSON')
     .addHelpText('after', () => terminal.help(HELP))

@@ -37,7 +37,7 @@ export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise
   return 0
 }
 
-/** A gateway does not apply a config that it cannot read. */
+/** Notes that a gateway does not apply a config that it cannot read. */
 async function noteBrokenConfig(terminal: Terminal, flags: ServerFlags): Promise<void> {
   try {
     await findWithFlags(terminal, flags)

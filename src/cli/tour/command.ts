@@ -14,7 +14,7 @@ export function tourCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Uses your own servers when your config has some with a dozen tools or more, and calls none of their tools. Without them, it uses \
+Uses your own servers if they have a dozen tools or more, without calling their tools. Without them, it uses \
 the reference servers of MCP if they are installed beside toolcrib, and a made-up catalogue otherwise. Needs no account or key. \
 Token counts are exact (o200k), counted definition by definition.
 

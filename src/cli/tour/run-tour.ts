@@ -144,7 +144,7 @@ async function walk(scene: Scene, { events, say, counts, width }: Walk): Promise
   }
 }
 
-/** What a person has not done yet. */
+/** The next step that the user has not taken yet. */
 async function nextStep(terminal: Terminal, kind: Scene['kind']): Promise<string> {
   if (kind !== 'own')
     return '"toolcrib" copies the servers you use elsewhere into one config, and lets your programs use them through one gateway.'

@@ -15,7 +15,7 @@ import {
 import { enoughServers } from '../enough-servers.ts'
 import { demoCatalogue } from './demo-catalogue.ts'
 
-/** What a tour walks through: tools, and what a model would do with them. */
+/** What a tour shows: tools, and what a model would do with them. */
 export interface Scene {
   readonly kind: 'own' | 'servers' | 'demo'
   readonly registry: ToolRegistry
@@ -36,14 +36,14 @@ export interface ScenePlace extends Pick<FindOptions, 'cwd' | 'env'> {
 }
 
 /**
- * Opens the user's own servers, once there are some; else the reference servers of MCP if they are installed, as in a clone
- * of the repository; otherwise a made-up catalogue.
+ * Opens the user's own servers, if there are enough tools; else the reference servers of MCP if they are installed, as
+ * in a clone of the repository; otherwise a made-up catalogue.
  */
 export async function openScene(options: RegistryOptions, place: ScenePlace): Promise<Scene> {
   const { from = import.meta.url, cwd = process.cwd(), env = process.env } = place
   const own = await openOwn(options, { cwd, env, schedule: place.schedule })
   if (own) return own
-  // As with a config that names no searcher: what `search` and the gateway use.
+  // The searcher of `search` and the gateway, as with a config that names none.
   const registry = new ToolRegistry({ searcher: hybrid({ embedder: staticEmbedder() }), ...options })
   return (await openServers(registry, from)) ?? openDemo(registry)
 }
@@ -60,7 +60,7 @@ async function openOwn(
   const found = await findConfig({ ...place, optional: true }).catch(() => undefined)
   if (found === undefined || Object.keys(found.config.servers).length === 0) return undefined
   let opened: OpenedRegistry | undefined
-  // A server that hangs costs a few seconds at most, and one that failed lately costs none.
+  // A hanging server costs a few seconds at most, and one that failed recently costs nothing.
   const enough = enoughServers(() => (opened?.registry.size ?? 0) >= MIN_TOOLS, schedule)
   opened = await openFromConfig({
     found,

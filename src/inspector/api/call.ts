@@ -13,8 +13,8 @@ export type CallLine =
   | { readonly kind: 'result'; readonly result: CallResult }
 
 /**
- * Calls a tool as a model would, through every gate, and sends progress and the result as JSON lines. A page that goes
- * away cancels the call.
+ * Calls a tool like a model, through every gate, and sends progress and the result as JSON lines. Closing the page
+ * cancels the call.
  */
 export const call = writing(
   { name: text, args: json, dryRun: flag },

@@ -22,7 +22,7 @@ export const clients = reading({}, async (inspection) => {
   const all = inspection.clients()
   return {
     connected: all.filter(isHere),
-    /** Those that may have left: few say so. */
+    /** Clients that may have left: few announce it. */
     earlier: all.filter((client) => !isHere(client)),
     installed,
     canConnect: connection !== undefined,
@@ -34,8 +34,9 @@ export const clients = reading({}, async (inspection) => {
 const STAYS_MS = 60_000
 
 /**
- * Puts the gateway in place of a client's servers, or undoes it: first a plan to look at, then, with `confirmed` and the
- * plan's digest, the change itself. What the client runs is decided by whoever started the gateway, never by the page.
+ * Replaces a client's servers with the gateway, or undoes that: first returns a plan, then, with `confirmed` and the
+ * plan's digest, makes the change. What the client runs is decided by the user who started the gateway, never by the
+ * page.
  */
 export const connectClient = writing(
   { client: text, kind: oneOf('connect', 'disconnect'), confirmed: flag, digest: anyText },
@@ -68,7 +69,7 @@ async function plan(
   return planConnect(client, { ...place, door, known })
 }
 
-/** The texts of a config may hold secrets; the diff has them masked. */
+/** A config may contain secrets; they are masked in the diff. */
 function toShown({ title, path, before, after, moved, kept, diff }: ClientChange) {
   const digest = changeDigestOf(path, before, after)
   return { title, path, moved, kept, diff, digest, isNeeded: before !== after }

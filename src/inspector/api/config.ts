@@ -2,8 +2,8 @@ import type { ServerEdit } from '../config/editable-config.ts'
 import { anyText, flag, invalid, oneOf, text, writing } from './route.ts'
 
 /**
- * Changes a server's table in the config: first a draft to look at, then, with `confirmed` and its digest,
- * the change itself. No command can be set here: a page must never decide what runs.
+ * Changes a server's table in the config: first returns a draft, then, with `confirmed` and its digest, makes the
+ * change. No command can be set here: a page must never decide what runs.
  */
 export const changeConfig = writing(
   {

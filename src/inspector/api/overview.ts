@@ -5,7 +5,7 @@ import { canPlay, TOUR } from './play.ts'
 import { reading } from './route.ts'
 import { decisionsOf } from './waiting.ts'
 
-/** What the page opens with. */
+/** The data of the first view. */
 export const overview = reading({}, async (inspection) => {
   const { servers, registry, book, history } = inspection
   const rows = await book.rows()
@@ -40,18 +40,18 @@ export const overview = reading({}, async (inspection) => {
     decisions: await decisionsOf(inspection),
     searcher: registry.searcher.name,
     canPlay: canPlay(registry),
-    /** Whether the figures have turns in which no model took part. */
+    /** Whether the figures include turns without a model. */
     hasTour: [...names.values()].includes(TOUR),
   }
 })
 
-/** What one client did in all its sessions. */
+/** The activity of one client in all its sessions. */
 interface ClientRow extends Totals {
   /** Its name, or that of its only session. */
   readonly id: string
   readonly isNamed: boolean
   readonly sessions: number
-  /** Its latest session that is still remembered step by step. */
+  /** Its latest session that is still stored step by step. */
   readonly latest: string | null
 }
 
@@ -79,7 +79,7 @@ function byClient(
   return [...rows.values()].sort((first, second) => second.saved - first.saved).slice(0, LISTED_CLIENTS)
 }
 
-/** What the first turn of a conversation shows a model, and what it would take with every tool. */
+/** The cost of the first turn of a conversation, and what it would be with every tool. */
 async function turnCost(inspection: Inspection): Promise<{ lazy: number; full: number }> {
   const rows = await inspection.book.rows()
   const full = rows.reduce((sum, { tokens }) => sum + tokens, 0)

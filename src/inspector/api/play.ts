@@ -3,24 +3,24 @@ import { PAGE_SESSION } from '../record/history.ts'
 import { reading, writing } from './route.ts'
 import { streamOf } from './stream.ts'
 
-/** A scripted conversation, for those who have no client connected yet. It only reads. */
+/** A scripted conversation, for users without a connected client. It only reads. */
 interface Scene {
-  /** What the person asks. */
+  /** What the user asks. */
   readonly says: string
-  /** What the model looks for. */
+  /** What the model searches for. */
   readonly query: string
   /** What it then calls: a tool of the reference servers. */
   readonly tool: string
   readonly args: (known: Known) => Readonly<Record<string, unknown>>
-  /** Whether the result of the scene before fits this one. */
+  /** Whether the result of the previous scene is suitable for this one. */
   readonly follows?: (before: string) => boolean
 }
 
 /** What the conversation knows when a scene calls its tool. */
 interface Known {
-  /** A folder that the server of files may read. */
+  /** A folder that the file server may read. */
   readonly folder: string
-  /** What the scene before returned. */
+  /** What the previous scene returned. */
   readonly before: string
 }
 
@@ -64,9 +64,9 @@ export const TOUR = 'The tour'
 const PAUSE_MS = 700
 const NOTHING_FOUND = 'None of my tools can do that. The search is now a miss that you can look at.'
 const NOTHING_FITS =
-  'None of these can do that. Search shows why they came, and takes a hint for a better one.'
+  'None of these can do that. The Search view shows why they were found, and takes a hint for a better one.'
 
-/** Whether the bundled servers are there. */
+/** Whether the bundled servers are connected. */
 export function canPlay(registry: ToolRegistry): boolean {
   return SCRIPT.every(({ tool }) => tool === '' || registry.has(tool))
 }
@@ -74,7 +74,7 @@ export function canPlay(registry: ToolRegistry): boolean {
 /** Whether the guide has something to show. */
 export const guide = reading({}, ({ registry }) => ({ canPlay: canPlay(registry) }))
 
-/** Plays the conversation in a session of its own, so that every view has something to show. */
+/** Plays the conversation in a separate session, so that every view has something to show. */
 export const play = writing({}, async (inspection, _input, { signal }) => {
   const { registry, history, schedule, now } = inspection
   let isGone = false
@@ -84,7 +84,7 @@ export const play = writing({}, async (inspection, _input, { signal }) => {
   const id = `demo:${now()}`
   history.name(id, TOUR)
   const session = await registry.openSession({ id, mode: 'lazy', strategy: 'dispatch', memory: false })
-  // It stands for a client, which is shown a little more than a session has: the gateway's second door.
+  // It represents a client, which sees slightly more than a session: the gateway's second door.
   const { fingerprint } = session.surface()
   await inspection.turnTokens.note({ fingerprint, tools: await inspection.toolsShown() })
   const conversation = new Conversation(session, {
@@ -98,15 +98,15 @@ export const play = writing({}, async (inspection, _input, { signal }) => {
 })
 
 interface Stage {
-  /** A folder that the server of files may read. */
+  /** A folder that the file server may read. */
   readonly folder: Promise<string>
   readonly send: (line: PlayLine) => void
   readonly pause: () => Promise<void>
-  /** Whether nobody watches any more. */
+  /** Whether the page was closed. */
   readonly isOver: () => boolean
 }
 
-/** The script, played by a session: each scene searches, then calls what it found. */
+/** Plays the script in a session: each scene searches, then calls what it found. */
 class Conversation {
   readonly #session: Session
   readonly #stage: Stage
@@ -130,7 +130,7 @@ class Conversation {
     send({ kind: 'end', text: `That was a conversation of ${asked === 4 ? 'four' : 'three'} questions.` })
   }
 
-  /** Plays one scene; returns what its tool returned, if it calls one. */
+  /** Plays one scene; returns the result of its tool, if it calls one. */
   async #scene(scene: Scene, before: string): Promise<string | undefined> {
     const { send, pause, folder } = this.#stage
     send({ kind: 'person', text: scene.says })
@@ -173,7 +173,7 @@ function fileIn(listing: string): string | undefined {
   return /^\[FILE\] (.+\.(?:md|txt|json|toml))$/m.exec(listing)?.[1]
 }
 
-/** The first folder that the server of files may read: which one it is depends on the config. */
+/** The first folder that the file server may read, which depends on the config. */
 async function readableFolder(registry: ToolRegistry): Promise<string> {
   const call = { toolCallId: 'demo-folder', name: 'mcp__files__list_allowed_directories', args: {} }
   const [called] = await registry.executeParallel([call], { sessionId: `${PAGE_SESSION}tour` })

@@ -1,16 +1,16 @@
 import { ToolcribError } from 'toolcrib'
 import type { Inspection } from '../inspection.ts'
 
-/** One request of the page: its input, checked, and what it returns as JSON or as a stream. */
+/** One request of the page: its checked input, and its response as JSON or as a stream. */
 export interface Route<Input, Output> {
   readonly method: 'GET' | 'POST'
   readonly fields: FieldsOf<Input>
   run(inspection: Inspection, input: Input, request: RequestFacts): Output | Promise<Output>
 }
 
-/** What a route may know of its request besides the input. */
+/** What a route knows about its request besides the input. */
 export interface RequestFacts {
-  /** Fires when the page goes away. */
+  /** Fires when the page disconnects. */
   readonly signal: AbortSignal
   readonly headers: Headers
 }

@@ -3,7 +3,7 @@ import type { Inspection } from '../inspection.ts'
 import { invalid, type Route, readInput } from './route.ts'
 import { ROUTES } from './routes.ts'
 
-/** The header that a page of another origin cannot send without asking first. */
+/** A header that a page of another origin cannot send without a preflight request. */
 export const PAGE_HEADER = 'x-toolcrib-page'
 const MAX_BODY_BYTES = 1024 * 1024
 
@@ -12,7 +12,7 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Answers a request of the page under `/api`. Whoever calls it has checked the token. */
+/** Answers a request of the page under `/api`. The caller has already checked the token. */
 export async function answerApi(inspection: Inspection, request: Request): Promise<Response> {
   const url = new URL(request.url)
   const name = url.pathname.slice('/api/'.length)

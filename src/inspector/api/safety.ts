@@ -2,10 +2,10 @@ import { changeDigest, type LockChange } from 'toolcrib/mcp'
 import type { Inspection } from '../inspection.ts'
 import { invalid, reading, texts, writing } from './route.ts'
 
-/** A change with the `name@digest` that approves it and nothing else. */
+/** A change with the `name@digest` that approves only this change. */
 export type NamedChange = LockChange & {
   readonly pattern: string
-  /** Approves a server in a terminal: what runs on a machine is not decided on a web page. */
+  /** Approves a server in a terminal: a web page must not decide what runs on a machine. */
   readonly command?: string
 }
 
@@ -19,7 +19,7 @@ export const safety = reading({}, async (inspection) => {
     const locked = lockfile?.servers.get(server)
     return {
       server,
-      /** What it lists is remembered from before, and compared again when it starts. */
+      /** Its list comes from the cache, and is compared again when it starts. */
       isAsleep: state === 'cold',
       state: locked ? 'locked' : lockfile?.exempt?.has(server) || !isLocked ? 'open' : 'missing',
       approved: locked?.tools.size ?? 0,
@@ -48,15 +48,15 @@ async function withCommand(inspection: Inspection, change: NamedChange): Promise
 }
 
 /**
- * A server at an address may want a sign-in before it lists its tools, and it is started only once it is approved: so what
- * is approved is its address, by digest. Its tools come after.
+ * An HTTP server may require a sign-in before it lists its tools, and is started only once it is approved: so its
+ * address is approved first, by digest, and its tools afterwards.
  */
 function approvalOf(change: NamedChange): string {
   const isRemote = 'fields' in change && change.fields.some(({ path }) => path === 'url')
   return isRemote ? change.pattern : change.server
 }
 
-/** Approves the changes that a person has seen: each pattern is a `name@digest`. */
+/** Approves the changes that the user has seen: each pattern is a `name@digest`. */
 export const approve = writing({ patterns: texts }, async (inspection, { patterns }) => {
   const { config } = inspection
   if (!config)

@@ -62,13 +62,13 @@ export const searchAsModel = writing({ query: text }, async (inspection, { query
 
 const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
 
-/** Gives back everything that searches on the page have checked out. */
+/** Returns everything that searches on the page have checked out. */
 export const resetSearch = writing({}, (inspection) => {
   inspection.resetTrial()
   return {}
 })
 
-/** Searches that found nothing lately, the latest first, each text once. */
+/** Recent searches that found nothing, the latest first, each text once. */
 export const misses = reading({}, async (inspection) => {
   const { misses: all } = await inspection.history.activity()
   const [names, profiles] = [await inspection.clientNames(), await inspection.profiles()]
@@ -86,7 +86,7 @@ interface MissRow {
   readonly what: string
   readonly times: number
   readonly at: number
-  /** Who missed it, each once: what a profile does not allow is not found either. */
+  /** Who searched for it, each once: what a profile does not allow is not found either. */
   readonly by: readonly Sender[]
 }
 

@@ -26,9 +26,9 @@ export const servers = reading({}, async (inspection) => {
       tokens: own.reduce((sum, { tokens }) => sum + tokens, 0),
       runs: commandOf(configured[status.server]),
       about: aboutOf(info),
-      /** Checks it step by step, in a terminal. */
+      /** The command that checks it step by step, in a terminal. */
       doctor: (await inspection.commandLine(status.server)).of('doctor', status.server),
-      /** Whether a person can sign in to it here, and should. */
+      /** Whether the user can and should sign in to it here. */
       needsSignIn: needsSignIn && canSignIn && config !== undefined,
       consent: consentOf(inspection, status.server),
     }
@@ -38,7 +38,7 @@ export const servers = reading({}, async (inspection) => {
     canChange: config !== undefined,
     disabled,
     files: found?.files ?? [],
-    /** Adds a server that is a program, in a terminal, when its name, `--` and its command are appended. */
+    /** The start of the command that adds a stdio server, in a terminal; append its name, `--` and its command. */
     addCommand: (await inspection.commandLine()).of('add'),
   }
 })
@@ -53,7 +53,7 @@ export const serverLines = reading(
 export const restartServer = writing({ server: text }, async ({ config, servers: connected }, { server }) => {
   const status = () => connected.status().find((each) => each.server === server) ?? null
   await needed(config).restart(server)
-  // What fails is in the status. One that is failed already was refused, or waits for somebody to sign in.
+  // A failure is in the status. A server that has already failed was refused, or needs a sign-in.
   if (status()?.state !== 'failed') await connected.client(server).catch(() => {})
   return status()
 })
@@ -63,7 +63,7 @@ function needed<Value>(config: Value | undefined): Value {
   throw invalid('this gateway was opened without a config file, so nothing can be changed here')
 }
 
-/** The program or address; arguments and headers may hold secrets, so they stay where they are. */
+/** The program or address; arguments and headers may contain secrets, so they are not shown. */
 function commandOf(config: ServerConfig | undefined): string | null {
   if (!config) return null
   if (config.url !== undefined) return URL.canParse(config.url) ? new URL(config.url).origin : 'a URL'

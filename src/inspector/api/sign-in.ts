@@ -2,13 +2,13 @@ import type { Inspection } from '../inspection.ts'
 import type { SignIns } from '../sign-ins.ts'
 import { invalid, text, writing } from './route.ts'
 
-/** Where a person consents. The address is a stranger's, so the page shows its host first. */
+/** Where the user consents. The address is untrusted, so the page shows its host first. */
 export interface Consent {
   readonly url: string
   readonly host: string
 }
 
-/** Starts a server again to sign in to it; returns where a person consents, or null when it needs nobody. */
+/** Restarts a server to sign in to it; returns where the user consents, or null if it needs no sign-in. */
 export const signIn = writing({ server: text }, async ({ signIns, config, servers }, { server }) => {
   if (!config)
     throw invalid('this gateway was opened without a config file, so no server can be restarted here')
@@ -19,7 +19,7 @@ export const signIn = writing({ server: text }, async ({ signIns, config, server
     consent = waiting.begin(server)
   })
   try {
-    // It may need nobody, or fail before anybody can consent.
+    // It may need no sign-in, or fail before it asks for consent.
     const connected = servers.client(server).then(() => null)
     return await Promise.race([connected, ...(consent ? [consent.then(toConsent)] : [])])
   } catch (error) {
@@ -28,7 +28,7 @@ export const signIn = writing({ server: text }, async ({ signIns, config, server
   }
 })
 
-/** For a browser that cannot reach the gateway: takes the address that the consent led to. */
+/** For a browser that cannot reach the gateway: accepts the redirect address as text. */
 export const finishSignIn = writing({ address: text }, ({ signIns }, { address }) => {
   const isOurs = URL.canParse(address) && needed(signIns).finish(new URL(address).searchParams)
   if (!isOurs) throw invalid('no sign-in waits for this address; paste all of it, with code and state')
@@ -41,7 +41,7 @@ export const cancelSignIn = writing({ server: text }, ({ signIns }, { server }) 
   return {}
 })
 
-/** The sign-in that waits for a person. */
+/** The pending sign-in. */
 export function consentOf({ signIns }: Inspection, server: string): Consent | null {
   const url = signIns?.waiting(server)
   return url === undefined ? null : toConsent(url)

@@ -1,4 +1,4 @@
-/** A response that is written piece by piece. */
+/** A response that is written in parts. */
 export interface ResponseStream {
   readonly response: Response
   /** Whether the reader keeps up. */
@@ -7,7 +7,7 @@ export interface ResponseStream {
   readonly end: () => void
 }
 
-/** Opens a stream; `onGone` is called when the reader goes away. */
+/** Opens a stream; `onGone` is called when the reader disconnects. */
 export function streamOf(type: string, onGone: () => void): ResponseStream {
   const encoder = new TextEncoder()
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined

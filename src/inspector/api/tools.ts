@@ -18,13 +18,13 @@ export const tools = reading({}, async ({ book, history, registry }): Promise<re
   }))
 })
 
-/** What the config hides, with `deny` of each server: names of tools, or patterns. */
+/** What the config hides with `deny` of each server: names of tools, or patterns. */
 export const hiddenTools = reading({}, async ({ config }) => {
   const configured = Object.entries((await config?.found())?.config.servers ?? {})
   return configured.flatMap(([server, { deny = [] }]) => deny.map((tool) => ({ server, tool })))
 })
 
-/** One tool, with everything that is known of it. */
+/** One tool in full. */
 export const tool = reading(
   { name: text },
   async ({ book, history, registry, servers, config }, { name }) => {
@@ -48,7 +48,7 @@ export const tool = reading(
       findings: servers
         .findings()
         .filter((finding) => finding.server === server && finding.tool === row.ownName),
-      /** What the config says of it; null where it cannot be changed here. */
+      /** Its settings in the config; null if they cannot be changed here. */
       setting: settings
         ? {
             isPinned: settings.pinned?.includes(row.ownName) === true,

@@ -4,21 +4,21 @@ import type { Activity } from '../record/activity.ts'
 import { reading } from './route.ts'
 import { type NamedChange, readChanges } from './safety.ts'
 
-/** Something that waits for a person. */
+/** Something that needs the user's decision. */
 export interface Decision {
   readonly kind: 'quarantine' | 'server' | 'finding' | 'miss' | 'lock'
   readonly title: string
   readonly step: string
-  /** What to run in a terminal. */
+  /** The command to run in a terminal. */
   readonly command?: string
-  /** Where to go on the page. */
+  /** The view to open. */
   readonly to: string
 }
 
-/** What waits for a person, for every view. */
+/** The pending decisions, for every view. */
 export const waiting = reading({}, decisionsOf)
 
-/** Everything that waits, the most urgent first. */
+/** All pending decisions, the most urgent first. */
 export async function decisionsOf(inspection: Inspection): Promise<readonly Decision[]> {
   const { servers, history } = inspection
   const { changes } = await readChanges(inspection)
@@ -98,7 +98,7 @@ function suspicions({ servers }: Inspection): Decision[] {
   ]
 }
 
-/** Texts that were searched for in the last days, and not found. */
+/** Recent searches without matches. */
 function missedSearches(misses: Activity['misses'], now: number): Decision[] {
   const recent = misses.filter(({ what, at }) => what === 'search' && now - at < RECENT_MS)
   const texts = new Set(recent.map(({ text }) => text)).size

@@ -1,6 +1,6 @@
 import type { ClientConnection } from '../inspector-options.ts'
 
-/** Command lines that work in a terminal: with the program that started the gateway, and with a config file of it. */
+/** Builds commands for a terminal, with the program that started the gateway, and with one of its config files. */
 export class CommandLine {
   readonly #program: readonly string[]
   readonly #config: readonly string[]

@@ -24,18 +24,21 @@ export type ServerEdit = { readonly server: string } & (
   | { readonly kind: 'add'; readonly url: string }
 )
 
-/** What an edit makes of a config file, before it is written. */
+/** What an edit would change in a config file. */
 export interface ConfigDraft {
   readonly path: string
   /** With secrets masked. */
   readonly diff: readonly DiffLine[]
-  /** Names exactly this change of exactly this file. */
+  /** Identifies this change of this file. */
   readonly digest: string
 }
 
-/** Other programs change the files too, so what was read is reused for a moment only. */
+/** Other programs change the files too, so what was read is reused only briefly. */
 const FRESH_MS = 1_000
-/** Comparing takes longer with every tool, and pages ask after each call: one answer is good until a server changes. */
+/**
+ * Comparing takes longer with every tool, and the page asks after each call: one answer is valid until a server
+ * changes.
+ */
 const COMPARED_MS = 5_000
 const CHANGING: ReadonlySet<string> = new Set([
   'server-synced',
@@ -44,7 +47,7 @@ const CHANGING: ReadonlySet<string> = new Set([
   'tool-released',
 ])
 
-/** The config that the servers run by; changes of it are written and applied one after another. */
+/** The config of the running servers; changes are written and applied one after another. */
 export class EditableConfig {
   readonly #source: ConfigSource
   readonly #now: () => number
@@ -65,7 +68,7 @@ export class EditableConfig {
     this.#unsubscribe()
   }
 
-  /** The config and its lockfiles as they are now; as they were at the start when they cannot be read. */
+  /** The current config and its lockfiles; if they cannot be read, those of the start. */
   found(): Promise<FoundConfig> {
     const at = this.#now()
     if (this.#found === undefined || at - this.#found.at > FRESH_MS)
@@ -73,20 +76,20 @@ export class EditableConfig {
     return this.#found.config
   }
 
-  /** The file that defines a server: the last one that names it. The last file of all for a server that none names. */
+  /** The file that defines a server: the last one that names it, or the last file of all. */
   async fileOf(server: string | undefined): Promise<string | undefined> {
     const { layers, files } = (await this.found()).config
     const own = layers?.findLast(({ servers }) => server !== undefined && servers.includes(server))
     return own?.file ?? files.at(-1)
   }
 
-  /** Names the lockfile to commands, where it is not the one beside the config. */
+  /** The option that names the lockfile to commands, if it is not the one beside the config. */
   get lockOption(): readonly string[] {
     const { lockfilePath, cwd = process.cwd() } = this.#source.find
     return lockfilePath === undefined ? [] : ['--lockfile', resolve(cwd, lockfilePath)]
   }
 
-  /** The servers that are in the files and disabled. */
+  /** The disabled servers in the files. */
   async disabled(): Promise<readonly string[]> {
     const { files } = (await this.found()).config
     const opened = await Promise.all(files.map((file) => openFile(file).catch(() => undefined)))
@@ -94,7 +97,7 @@ export class EditableConfig {
     return [...new Set(all.filter(([, { disabled }]) => disabled === true).map(([name]) => name))]
   }
 
-  /** How the servers differ from what the lockfiles approve; undefined where no lockfile applies. */
+  /** How the servers differ from their approval; undefined if no lockfile applies. */
   changes(): Promise<readonly LockChange[] | undefined> {
     const at = this.#now()
     if (this.#compared === undefined || at - this.#compared.at > COMPARED_MS)
@@ -102,7 +105,7 @@ export class EditableConfig {
     return this.#compared.changes
   }
 
-  /** Approves exactly the changes with these `name@digest`, and lets their tools out of quarantine. */
+  /** Approves exactly the changes with these `name@digest`, and releases their tools from quarantine. */
   approve(patterns: readonly string[]): Promise<Approval['approved']> {
     return this.#inTurn(async () => {
       const found = await findConfig(this.#source.find)
@@ -118,12 +121,12 @@ export class EditableConfig {
     })
   }
 
-  /** What an edit would make of the file. Nothing is written. */
+  /** Returns what an edit would change in the file. Nothing is written. */
   async draft(edit: ServerEdit): Promise<ConfigDraft> {
     return toDraft(await this.#edited(edit))
   }
 
-  /** Writes an edit if the file is still as the draft showed it, and applies it. */
+  /** Writes and applies an edit, if the file is still as in the draft. */
   write(edit: ServerEdit, digest: string): Promise<ConfigDraft> {
     return this.#inTurn(async () => {
       const file = await this.#edited(edit)
@@ -159,7 +162,7 @@ export class EditableConfig {
     return found.lockfile && compareWithLock(found.lockfile, await this.#observe(found))
   }
 
-  /** A failure is not remembered: the next request tries again. */
+  /** Failures are not cached: the next request tries again. */
   #forget(error: unknown): never {
     this.#compared = undefined
     throw error
@@ -187,7 +190,7 @@ export class EditableConfig {
     return file
   }
 
-  /** Reads the files again, and applies what they say now. */
+  /** Reads the files again, and applies them. */
   async #reload(): Promise<void> {
     this.#found = undefined
     await this.#source.opened.reload(await findConfig(this.#source.find))
@@ -208,7 +211,7 @@ export class EditableConfig {
   }
 }
 
-/** Loaded with the first use: it reads the files of all clients, which most gateways never do. */
+/** Loaded on first use: it includes the formats of all clients, which most gateways never need. */
 async function openFile(path: string): Promise<ServersFile> {
   const { ServersFile } = await import('toolcrib/clients')
   return ServersFile.open(path)
@@ -218,7 +221,7 @@ function toDraft({ path, before, text, diff }: ServersFile): ConfigDraft {
   return { path, diff, digest: changeDigestOf(path, before, text) }
 }
 
-/** Names a change of a file, so that exactly what was shown is written. */
+/** Identifies a change of a file, so that exactly what was shown is written. */
 export function changeDigestOf(path: string, before: string | undefined, after: string | undefined): string {
   return createHash('sha256')
     .update(JSON.stringify([path, before, after]))

@@ -11,7 +11,7 @@ import { Icon } from './ui/icon.tsx'
 import { useApi } from './use-api.ts'
 import { VIEWS } from './views.ts'
 
-/** The frame of every view: where one can go, and whether events arrive. */
+/** The frame of every view: the menu, and whether events arrive. */
 export function App() {
   const { view: path, rest } = place.value
   const view = VIEWS.find((each) => each.path === path) ?? VIEWS[0]
@@ -63,7 +63,7 @@ const WAITING = [
   'missed',
 ]
 
-/** The views in which something waits for a person. */
+/** The views with something that needs a decision. */
 function useWaiting(): ReadonlySet<string> {
   const { data = [] } = useApi('waiting', {}, { after: WAITING })
   return new Set(data.map(({ to }) => /^#\/(\w*)/.exec(to)?.[1] ?? ''))

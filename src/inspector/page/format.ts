@@ -52,7 +52,7 @@ export function plural(count: number, noun: string): string {
   return `${whole(count)} ${noun}${count === 1 ? '' : noun.endsWith('ch') ? 'es' : 's'}`
 }
 
-/** With a capital: messages of servers begin in lower case, because others quote them. */
+/** Capitalised: messages of servers begin in lower case, because others quote them. */
 export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -66,7 +66,7 @@ const WORDS = [
   ['surface', 'The tools that a model is shown in one turn.'],
   ['deferred', 'Not shown until a search finds it and checks it out.'],
   ['activated', 'Checked out by a session: the model knows its definition, and can call it.'],
-  ['evicted', 'Given back, because too many were checked out.'],
+  ['evicted', 'Returned, because too many were checked out.'],
   ['quarantined', 'Held back: its definition is not the one that was approved.'],
   ['miss', 'A search that found nothing, or a name that does not exist.'],
 ] as const

@@ -15,7 +15,7 @@ export const droppedEvents = signal(0)
 const KEPT = 2_000
 const listeners = new Set<(events: readonly LiveEvent[]) => void>()
 
-/** Calls back with each batch of new events. Returns how to stop. */
+/** Calls back with each batch of new events. Returns a function that stops it. */
 export function onEvents(listener: (events: readonly LiveEvent[]) => void): () => void {
   listeners.add(listener)
   return () => void listeners.delete(listener)

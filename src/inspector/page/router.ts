@@ -33,7 +33,7 @@ export function go(view: string, rest?: string): void {
   location.hash = linkTo(view, rest)
 }
 
-/** Keeps what was typed or chosen in the address, without a new entry in the history. */
+/** Stores what was typed or chosen in the address, without a new entry in the history. */
 export function note(view: string, rest: string, query?: Query): void {
   history.replaceState(history.state, '', linkTo(view, rest, query))
   hash.value = location.hash

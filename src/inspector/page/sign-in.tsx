@@ -6,12 +6,12 @@ import { Failed } from './ui/state.tsx'
 const OPEN_ADDRESS =
   'The gateway printed an address with the token when it started. Open that address, or paste the token here.'
 
-/** Why one has to sign in, and how. */
+/** Why the user has to sign in, and how. */
 const REASONS = {
   new: OPEN_ADDRESS,
-  ended: `You are no longer signed in: you signed out, the browser was closed, or the token has changed. A gateway without --token-file makes a new one each time it starts. ${OPEN_ADDRESS}`,
+  ended: `You are no longer signed in: you signed out, the browser was closed, or the token has changed. A gateway without --token-file generates a new one at each start. ${OPEN_ADDRESS}`,
   issuer:
-    'This gateway takes tokens of its OAuth issuer. Paste an access token that opens every profile: one with a scope for "*".',
+    'This gateway accepts tokens of its OAuth issuer. Paste an access token that opens every profile: one with a scope for "*".',
   'no-cookie':
     'The gateway accepted the token, but the browser did not send back the cookie that keeps you signed in. Allow cookies for this address, then sign in again.',
 }

@@ -3,24 +3,24 @@ import { ApiError, request } from './request.ts'
 import { decode } from './router.ts'
 
 /**
- * Why the gateway refuses the requests of this page: it never signed in, its sign-in has ended, the gateway takes tokens of an
- * OAuth issuer, or the browser did not keep the cookie. Undefined while requests are accepted.
+ * Why the gateway refuses the requests of this page: it never signed in, its sign-in has ended, the gateway requires
+ * tokens of an OAuth issuer, or the browser did not keep the cookie. Undefined while requests are accepted.
  */
 export const refusal = signal<'new' | 'ended' | 'issuer' | 'no-cookie' | undefined>(undefined)
 /** What was wrong with the token of the address. */
 export const refusedToken = signal<string | undefined>(undefined)
 export const needsToken = computed(() => refusal.value !== undefined)
-/** Whether there is something to sign out of: a gateway without tokens lets everybody in. */
+/** Whether there is something to sign out of: a gateway without tokens accepts everybody. */
 export const isSignedIn = signal(false)
 
-/** Holds the sealed token; its key is in the cookie. Unlike a cookie, storage is separate for each port. */
+/** The encrypted token; its key is in the cookie. Unlike a cookie, storage is separate for each port. */
 const KEPT = 'toolcrib-sign-in'
 /** Resolves when the sign-in that is in progress ends. */
 let signingIn: Promise<void> = Promise.resolve()
 /** Whether a request has succeeded since the last sign-in. */
 let isProven = true
 
-/** Takes the token out of the address, so that it is neither seen nor kept in the history, and signs in with it. */
+/** Removes the token from the address, so that it is neither seen nor kept in the history, and signs in with it. */
 export function startSignIn(): void {
   isSignedIn.value = localStorage.getItem(KEPT) !== null
   addEventListener('storage', ({ key, newValue }) => {
@@ -29,7 +29,7 @@ export function startSignIn(): void {
   const given = /(?:^#|&)token=([^&]+)/.exec(location.hash)?.[1]
   if (given === undefined) return
   history.replaceState(null, '', `${location.pathname}#/`)
-  // Replacing an address fires nothing by itself.
+  // Replacing an address fires no event.
   dispatchEvent(new Event('hashchange'))
   signingIn = signIn(decode(given)).catch((error: unknown) => {
     refusedToken.value = problemOf(error)
@@ -54,7 +54,7 @@ export async function signIn(token: string): Promise<void> {
   letIn()
 }
 
-/** Forgets the sign-in in all tabs, and everything that they show. */
+/** Signs out in all tabs, and clears what they show. */
 export async function signOut(): Promise<void> {
   // A gateway that is gone, or has ended the sign-in, has nothing to forget.
   await sendSignedIn('page-sign-out', { method: 'POST', body: '{}' }).catch(() => {})
@@ -62,7 +62,7 @@ export async function signOut(): Promise<void> {
   location.reload()
 }
 
-/** Sends a request as whoever is signed in. Rejects with an `ApiError` that says what to do. */
+/** Sends a request with the current sign-in. Rejects with an `ApiError` that says what to do. */
 export async function sendSignedIn(path: string, init: RequestInit = {}): Promise<Response> {
   await signingIn
   const headers = new Headers(init.headers)
@@ -90,7 +90,7 @@ function letIn(): void {
   refusal.value = undefined
 }
 
-/** Somebody signed in or out in another tab of this page. */
+/** Handles a sign-in or sign-out in another tab. */
 function followOtherTab(sealed: string | null): void {
   if (sealed === null) location.reload()
   else letIn()

@@ -5,7 +5,7 @@ const system = matchMedia('(prefers-color-scheme: dark)')
 
 export const theme = signal<'light' | 'dark'>('light')
 
-/** Follows the system until somebody chooses. */
+/** Follows the system until the user chooses a theme. */
 export function startTheme(): void {
   const kept = localStorage.getItem(KEPT)
   theme.value = kept === 'light' || kept === 'dark' ? kept : systemTheme()

@@ -11,7 +11,7 @@ export interface Loaded<Data> {
   readonly reload: () => void
 }
 
-/** Runs an effect when a value changes, but not for the first one: what was typed meanwhile would be lost. */
+/** Runs an effect when a value changes, but not for the first one, which would discard what was typed. */
 export function useChanged<Value>(value: Value, effect: (value: Value) => void): void {
   const before = useRef(value)
   useEffect(() => {
@@ -23,10 +23,15 @@ export function useChanged<Value>(value: Value, effect: (value: Value) => void):
 
 /** The shortest pause between two requests of a route. */
 const PAUSE_MS = 600
-/** A slow route is asked again after this many times its duration: ten thousand tools, while an agent is busy. */
+/**
+ * A slow route is asked again after this many times its duration, for example with ten thousand tools and a busy agent.
+ */
 const PAUSE_TIMES = 8
 
-/** Asks a route, again when the input changes, shortly after events of these types, and at an interval while the page is seen. */
+/**
+ * Asks a route, and again when the input changes, shortly after events of these types, and at an interval while the
+ * page is visible.
+ */
 export function useApi<Name extends RouteName>(
   name: Name,
   input: Partial<Input<Name>> = {},

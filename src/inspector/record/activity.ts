@@ -1,9 +1,9 @@
-/** What happened in a stretch of time, or for a client. Token figures are estimates. */
+/** Activity in a period of time, or of a client. Token figures are estimates. */
 export interface Totals {
   readonly turns: number
-  /** Tokens of tools that models were shown. */
+  /** Tokens of tools that models saw. */
   readonly shown: number
-  /** Tokens of tools that stayed out of sight. */
+  /** Tokens of tools that models did not see. */
   readonly saved: number
   readonly searches: number
   readonly misses: number
@@ -16,7 +16,7 @@ export interface ToolCounts {
   readonly found: number
   readonly called: number
   readonly failed: number
-  /** All calls together. */
+  /** The total of all calls. */
   readonly durationMs: number
 }
 
@@ -29,7 +29,7 @@ export interface Miss {
   readonly session?: string
 }
 
-/** Everything that is counted, as a value that can be stored and added to another. */
+/** All counts, as a value that can be stored and added to another. */
 export interface Activity {
   /** By ISO hour: `2026-11-16T09`. */
   readonly hours: Readonly<Record<string, Totals>>
@@ -37,15 +37,15 @@ export interface Activity {
   readonly days: Readonly<Record<string, Totals>>
   /** By session, since the first record. */
   readonly clients: Readonly<Record<string, Totals>>
-  /** The client of each session, where it gave a name. */
+  /** The client of each session, if it gave a name. */
   readonly names: Readonly<Record<string, string>>
-  /** The profile of each session, where it has one. */
+  /** The profile of each session, if it has one. */
   readonly profiles: Readonly<Record<string, string>>
   readonly tools: Readonly<Record<string, ToolCounts>>
   readonly misses: readonly Miss[]
 }
 
-/** How much is kept; what is older goes first. */
+/** How much is kept; the oldest is removed first. */
 const KEPT = { hours: 72, days: 120, clients: 200, tools: 20_000, misses: 200 } as const
 
 export const NO_TOTALS: Totals = {
@@ -102,14 +102,14 @@ export function addCounts(first: ToolCounts, second: Partial<ToolCounts>): ToolC
   }
 }
 
-/** The day of a time where the process runs, which is where its user is: `2026-11-16`. */
+/** The day of a time in the process's time zone, which is its user's: `2026-11-16`. */
 export function dayAt(at: number): string {
   const date = new Date(at)
   const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, '0'))
   return `${date.getFullYear()}-${month}-${day}`
 }
 
-/** Reads what a store returned. Values that cannot be read count as nothing, so that no request fails because of them. */
+/** Reads a stored value. Parts that cannot be read count as empty, so that no request fails because of them. */
 export function readActivity(stored: unknown): Activity {
   if (typeof stored !== 'object' || stored === null) return NO_ACTIVITY
   const { hours, days, clients, names, profiles, tools, misses } = stored as Partial<
@@ -138,7 +138,7 @@ function addEach<Value>(
   const sum = new Map(Object.entries(first))
   for (const [key, value] of Object.entries(second)) {
     const known = sum.get(key)
-    // The newest last, so that the oldest can go first.
+    // The newest last, so that the oldest can be removed first.
     sum.delete(key)
     sum.set(key, known === undefined ? value : add(known, value))
   }

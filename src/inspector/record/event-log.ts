@@ -1,7 +1,7 @@
 import type { ToolcribEvent } from 'toolcrib'
 import { beginningOf } from './beginning-of.ts'
 
-/** An event as the page shows it: with a number, and a name for its session that opens nothing. */
+/** An event as the page shows it: with a number, and an alias for its session that grants no access. */
 export interface LiveEvent {
   readonly number: number
   readonly at: number
@@ -16,7 +16,7 @@ export interface LiveEvent {
 const KEPT_EVENTS = 1_000
 const MAX_DETAIL_CHARACTERS = 4_000
 
-/** The latest events, and those who follow them. */
+/** The latest events, and their followers. */
 export class EventLog {
   readonly #events: LiveEvent[] = []
   readonly #followers = new Set<(event: LiveEvent) => void>()
@@ -24,7 +24,7 @@ export class EventLog {
   readonly #compared = new Map<string, number>()
   #count = 0
 
-  /** Adds an event; `session` is the name for its session that opens nothing. */
+  /** Adds an event; `session` is the alias of its session, which grants no access. */
   note(event: ToolcribEvent, session: string | undefined): void {
     if (this.#isComparison(event)) return
     const live = toLive(event, { number: ++this.#count, session })
@@ -33,7 +33,7 @@ export class EventLog {
     for (const follow of this.#followers) follow(live)
   }
 
-  /** Searches for a comparison: without a second pair of events for the same query. */
+  /** Runs a second search for a comparison, without a second pair of events for the same query. */
   async comparing<Result>(query: string, search: () => Promise<Result>): Promise<Result> {
     this.#compared.set(query, (this.#compared.get(query) ?? 0) + 1)
     try {
@@ -56,7 +56,7 @@ export class EventLog {
     return this.#events.filter((event) => event.number > number)
   }
 
-  /** Calls `follow` with every event from now on. Returns how to stop. */
+  /** Calls `follow` with every event from now on. Returns a function that stops it. */
   follow(follow: (event: LiveEvent) => void): () => void {
     this.#followers.add(follow)
     return () => void this.#followers.delete(follow)
@@ -79,7 +79,7 @@ function toLive(
   }
 }
 
-/** A server may put a lot into one event; a thousand of them are kept. */
+/** A server may put a lot of text into one event; a thousand events are kept. */
 function bounded(details: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   if (areShort(details)) return details
   const text = JSON.stringify(details)
@@ -88,13 +88,13 @@ function bounded(details: Readonly<Record<string, unknown>>): Readonly<Record<st
     : { cut: `${beginningOf(text, MAX_DETAIL_CHARACTERS)} … (${text.length} characters)` }
 }
 
-/** Whether details are short for sure, without writing them: most are a few plain values. */
+/** Whether details are certainly short, without serializing them: most are a few plain values. */
 function areShort(details: Readonly<Record<string, unknown>>): boolean {
   let characters = 0
   for (const value of Object.values(details)) {
     if (typeof value === 'object' && value !== null) return false
     characters += typeof value === 'string' ? value.length : 0
   }
-  // A character takes six at most.
+  // A character takes at most six.
   return characters <= MAX_DETAIL_CHARACTERS / 10
 }

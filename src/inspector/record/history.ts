@@ -22,22 +22,22 @@ export interface HistoryOptions {
   readonly registry: ToolRegistry
   readonly store?: Store | undefined
   readonly schedule: Schedule
-  /** What a tool takes on average, for the tokens that a surface saved. */
+  /** The average tokens of a tool, to compute what a surface saved. */
   readonly tokensPerTool: () => number
-  /** The client of a session; undefined where none is connected. */
+  /** The client of a session; undefined if none is connected. */
   readonly clientOf: (session: string) => SessionClient | undefined
 }
 
-/** What is known of the client of a session. */
+/** What is known about the client of a session. */
 export interface SessionClient {
   /** The name that it gave. */
   readonly name?: string | undefined
   readonly profile?: string | undefined
 }
 
-/** Sessions that the page itself opens; they are shown live and counted nowhere. */
+/** The id prefix of sessions that the page itself opens; they are shown live, but not counted. */
 export const PAGE_SESSION = 'page:'
-/** The session that shows what a first turn costs; it is left out of the history. */
+/** The session that measures the cost of a first turn; it is left out of the history. */
 export const MEASURING_SESSION = `${PAGE_SESSION}cost`
 
 const KEY = 'inspector:activity'
@@ -46,8 +46,8 @@ const NAME_EVERY_MS = 1_000
 const MAX_NAMED = 1_000
 
 /**
- * What happened, in bounded memory: counts by hour, day, client and tool, the steps of sessions, and the latest events.
- * The counts are kept in the store, where those of several processes add up.
+ * Activity in bounded memory: counts by hour, day, client and tool, the steps of sessions, and the latest events. The
+ * counts are kept in the store, where those of several processes add up.
  */
 export class History {
   readonly events = new EventLog()
@@ -73,7 +73,7 @@ export class History {
     return addActivity(this.#saved, this.#unsaved.value())
   }
 
-  /** Gives a session the name of its client, where none is connected. */
+  /** Names the client of a session, if none is connected. */
   name(sessionId: string, client: string): void {
     this.#unsaved.name(aliasOf(sessionId), { name: client })
   }
@@ -93,19 +93,19 @@ export class History {
     if (alias === undefined) return
     const added = this.sessions.note(event, alias, this.#options.tokensPerTool)
     this.#unsaved.add(event, added, alias)
-    // Now: a client may be gone by the time somebody looks.
+    // Recorded now: a client may be gone by the time the page is opened.
     if (added.turns !== undefined && this.#isUnnamed(alias, event.at))
       this.#unsaved.name(alias, this.#options.clientOf(alias))
     if (this.#options.store) this.#cancelSave ??= this.#options.schedule(SAVE_AFTER_MS, () => this.#save())
   }
 
-  /** Events of one session come in runs, and a hash takes as long as everything else that is noted of an event. */
+  /** Consecutive events often belong to one session, and hashing takes as long as everything else about an event. */
   #aliasOf(sessionId: string): string {
     if (this.#latest?.sessionId !== sessionId) this.#latest = { sessionId, alias: aliasOf(sessionId) }
     return this.#latest.alias
   }
 
-  /** All connected clients are looked through for the name of one, so that is done once a second for each session. */
+  /** Looking up a client's name reads all connected clients, so it is done once a second per session. */
   #isUnnamed(alias: string, now: number): boolean {
     const namedAt = this.#namedAt.get(alias)
     if (namedAt !== undefined && now - namedAt < NAME_EVERY_MS) return false
@@ -118,7 +118,7 @@ export class History {
     try {
       this.#saved = readActivity(await this.#options.store?.get(KEY))
     } catch {
-      // The registry reports a store that fails; a page without yesterday's figures is better than none.
+      // The registry reports a failing store; a page without yesterday's figures is better than none.
     }
   }
 
@@ -136,7 +136,7 @@ export class History {
       const stored = await store.update(KEY, (current) => toStored(addActivity(readActivity(current), added)))
       this.#saved = readActivity(stored)
     } catch {
-      // Kept in memory; what this process counted is lost with it.
+      // Kept in memory; lost with this process.
     }
   }
 }
@@ -145,7 +145,7 @@ function toStored(activity: Activity) {
   return JSON.parse(JSON.stringify(activity))
 }
 
-/** Counts events. Not a value, so that a hundred events a second copy nothing. */
+/** Counts events. Mutable, so that a hundred events per second copy nothing. */
 class ActivityBuilder {
   readonly #hours = new Map<string, Totals>()
   readonly #days = new Map<string, Totals>()

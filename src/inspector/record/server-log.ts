@@ -9,13 +9,13 @@ export interface ServerLine {
   readonly text: string
 }
 
-/** How a server has been doing since the page began to look. */
+/** The starts and failures of a server since the inspector was created. */
 export interface ServerCourse {
   /** How long its last start took. */
   readonly startMs?: number
   readonly readySince?: number
   readonly starts: number
-  /** Starts of a server that was not asleep: it had failed, or somebody restarted it. */
+  /** Starts of a server that was not asleep: it had failed, or the user restarted it. */
   readonly restarts: number
   readonly failures: number
   readonly lines: readonly ServerLine[]

@@ -5,7 +5,7 @@ import { SessionRecord, type SessionStep, type SessionSummary, type SessionTurn 
 
 const MAX_SESSIONS = 200
 
-/** One conversation with all that is remembered of it. */
+/** One conversation with all its recorded steps. */
 interface SessionDetails extends SessionSummary {
   readonly steps: readonly SessionStep[]
   readonly turns: readonly SessionTurn[]
@@ -15,10 +15,10 @@ interface SessionDetails extends SessionSummary {
 export class SessionLog {
   readonly #records = new Map<string, SessionRecord>()
 
-  /** Notes an event of the session with this alias; returns what it adds to the totals. */
+  /** Records an event of the session with this alias; returns what it adds to the totals. */
   note(event: ToolcribEvent, id: string, tokensPerTool: () => number): Partial<Totals> {
     const record = this.#records.get(id) ?? new SessionRecord(id, event.at)
-    // Kept in the order of their last event, so that the least recent one is dropped first.
+    // Kept in the order of their last event, so that the least recent one is removed first.
     this.#records.delete(id)
     this.#records.set(id, record)
     const oldest = this.#records.size > MAX_SESSIONS ? this.#records.keys().next().value : undefined
@@ -37,7 +37,7 @@ export class SessionLog {
   }
 }
 
-/** A short name for a session that says nothing about its id. Gateways name the sessions of their clients the same way. */
+/** A short name for a session that does not reveal its id. Gateways name the sessions of their clients the same way. */
 export function aliasOf(sessionId: string): string {
   return createHash('sha256').update(sessionId).digest('hex').slice(0, 8)
 }

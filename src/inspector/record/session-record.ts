@@ -25,33 +25,33 @@ export interface SessionStep {
   /** An estimate, unless `isExact`. */
   readonly tokens?: number
   readonly isExact?: boolean
-  /** Of a surface: equal where the shown tools are equal. */
+  /** For a surface: equal if the shown tools are equal. */
   readonly fingerprint?: string
   readonly ok?: boolean
   readonly durationMs?: number
-  /** For a surface: how many tools wait behind the search. */
+  /** For a surface: how many tools are deferred. */
   readonly deferred?: number
 }
 
 /** What the model read of tools in one turn. */
 export interface SessionTurn {
   readonly turn: number
-  /** Of the surface: equal where the shown tools are equal. */
+  /** The surface's fingerprint: equal if the shown tools are equal. */
   readonly fingerprint: string
   /** Tokens of the surface; an estimate, unless `isExact`. */
   readonly tokens: number
-  /** Tokens of definitions that came in the answers of searches, and are still checked out. */
+  /** Tokens of definitions in search answers that are still checked out. */
   readonly inAnswers: number
   readonly isExact?: boolean
-  /** What is checked out. */
+  /** The tools that are checked out. */
   readonly names: readonly string[]
-  /** Those of them whose definitions came in answers. */
+  /** Those whose definitions were in search answers. */
   readonly answered: readonly string[]
 }
 
 /** One conversation, as a line of a list. */
 export interface SessionSummary {
-  /** Names the session here; unlike its own id, it opens nothing. */
+  /** Identifies the session here; unlike its own id, it grants no access. */
   readonly id: string
   readonly openedAt: number
   readonly lastAt: number
@@ -61,15 +61,15 @@ export interface SessionSummary {
 
 const MAX_STEPS = 600
 const MAX_TEXT = 300
-/** A surface has about this many tools that are not in the catalogue: the search, and mostly `call_tool`. */
+/** A surface has about this many tools that are not in the catalogue: the search tool, and usually `call_tool`. */
 const META_TOOLS = 2
-/** How gateways begin the ids of their clients' sessions. */
+/** The id prefix of sessions of a gateway's clients. */
 const CLIENT_SESSION = 'gateway:'
-/** No model takes a turn in less. */
+/** No model takes a turn in less time. */
 const SAME_TURN_MS = 1_000
 
 type Surfaced = Extract<ToolcribEvent, { readonly type: 'surfaced' }>
-/** Tools that were checked out, or given back. */
+/** Tools that were checked out or returned. */
 type Moved = ToolcribEvent & { readonly names: readonly string[]; readonly tokens: number }
 
 /** How many tools a surface shows, in words. */
@@ -77,7 +77,7 @@ export function shownText(tools: number): string {
   return tools === 1 ? '1 tool' : `${tools} tools`
 }
 
-/** What is remembered of one session. */
+/** The record of one session. */
 export class SessionRecord {
   readonly steps: SessionStep[] = []
   readonly turns: SessionTurn[] = []
@@ -90,12 +90,12 @@ export class SessionRecord {
   #callsUnderWay = 0
   /** A list that a client has read, and that no call has followed yet. */
   #unread: Surfaced | undefined
-  /** A surface that no call has used yet: the calls that follow belong to its turn. */
+  /** A surface that no call has used yet: the next calls belong to its turn. */
   #isFresh = false
   #surface = { tools: 0, tokens: 0, deferred: 0, fingerprint: '', at: 0 }
   /** How many tools the last surface deferred while nothing was checked out. */
   #deferredAtRest = 0
-  /** Tools whose definitions came in the answers of searches, with their tokens. */
+  /** Tools whose definitions were in search answers, with their tokens. */
   readonly #answered = new Map<string, number>()
 
   constructor(id: string, at: number) {
@@ -131,7 +131,7 @@ export class SessionRecord {
         if (this.#isRepeated(fingerprint, at)) return {}
         this.#surface = { tools, tokens, deferred, fingerprint, at }
         if (this.#active.size === 0) this.#deferredAtRest = deferred
-        // Clients list tools when they connect, and after changes: only a call says that a model has read the list.
+        // Clients list tools when they connect, and after changes: only a call shows that a model has read the list.
         if (event.sessionId?.startsWith(CLIENT_SESSION)) {
           this.#unread = event
           return {}
@@ -193,7 +193,7 @@ export class SessionRecord {
     return {}
   }
 
-  /** Clients read their list several times while they connect, and no model has seen it in between. */
+  /** Clients read their list several times while they connect, before a model has seen it. */
   #isRepeated(fingerprint: string, at: number): boolean {
     const before = this.#surface
     const isUnused = this.#unread !== undefined || (this.#isFresh && at - before.at < SAME_TURN_MS)
@@ -211,7 +211,7 @@ export class SessionRecord {
     return this.#beginTurn(unread, tokensPerTool)
   }
 
-  /** Begins a turn, with a surface that is new to the model if there is one; returns what the turn costs. */
+  /** Begins a turn, with a surface that is new to the model if there is one; returns the cost of the turn. */
   #beginTurn(surfaced: Surfaced | undefined, tokensPerTool: () => number): Partial<Totals> {
     this.#turn++
     if (surfaced) {
@@ -235,7 +235,7 @@ export class SessionRecord {
     return this.#cost(tokens + inAnswers, tokensPerTool)
   }
 
-  /** Tools whose definitions came in answers, unless they come with the surface: then it defers that much less. */
+  /** Tools whose definitions were in search answers, unless the surface shows them. */
   #answeredBeside(): readonly string[] {
     return this.#surface.deferred < this.#deferredAtRest ? [] : [...this.#answered.keys()]
   }

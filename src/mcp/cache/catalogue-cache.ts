@@ -46,7 +46,7 @@ export class CatalogueCache {
     this.#isRead = isRead
   }
 
-  /** Returns undefined when there is none, and when it cannot be understood. */
+  /** Returns undefined if there is none, or if it cannot be parsed. */
   async load(fingerprint: string): Promise<CachedCatalogue | undefined> {
     return this.#isRead ? readCatalogue(await this.#store.get(`catalogue:${fingerprint}`)) : undefined
   }

@@ -15,7 +15,7 @@ const SAVE_MS = 10_000
 /** How long saving may delay closing. */
 const CLOSE_MS = 1_000
 
-/** From this many vectors on, the whole index is stored, too. Fewer tools are indexed in a moment. */
+/** From this many vectors on, the whole index is stored too. Smaller ones are rebuilt quickly. */
 const INDEX_FROM = 2_000
 
 /**
@@ -33,7 +33,7 @@ export class KeptVectors {
   readonly #stopListening: () => void
   #cancelSave: (() => void) | undefined
   #isLarge = false
-  /** What the store has of the index. A stale one is still used, except for the sources that changed. */
+  /** The state of the stored index. A stale one is still used, except for the sources that changed. */
   #index: 'none' | 'stale' | 'current' = 'none'
 
   constructor(
@@ -79,7 +79,7 @@ export class KeptVectors {
       this.#emit({ type: 'load-failed', error: 'the index of a searcher: damaged; it is built again' })
   }
 
-  /** Packing an index holds the process for longer than packing vectors, so that only the first and the last change do. */
+  /** Packing an index blocks the process longer than packing vectors, so only the first and the last change do so. */
   async #save({ isLast }: { readonly isLast: boolean }): Promise<void> {
     this.#cancelSave?.()
     this.#cancelSave = undefined

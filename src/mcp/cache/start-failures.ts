@@ -3,26 +3,29 @@ import { isRecord } from '../../json.ts'
 import type { Store, StoredValue } from '../../store/store.ts'
 import { type Schedule, waitAtMost, within } from '../../time.ts'
 
-/** In how many processes in a row a server failed to start, and why the last time. */
+/** How many processes in a row failed to start a server, and why the last one did. */
 export interface StartFailure {
   readonly reason: string
-  /** What it waited for, as in its status. */
+  /** What the server waited for, as in its status. */
   readonly needs?: 'sign-in'
   readonly failures: number
   /** When it failed last, in milliseconds. */
   readonly failedAt: number
-  /** Until then, it is started only when it is needed. In the past for a server that hung: it is tried again in the background. */
+  /**
+   * Until then, it is started only if needed. For a server that hung, this may be in the past: it is tried again in the
+   * background.
+   */
   readonly retryAt: number
 }
 
 const FIRST_PAUSE_MS = 10_000
 const LONGEST_PAUSE_MS = 5 * 60_000
-/** To try a server that hangs costs every command seconds, so it rests longer than one that fails at once. */
+/** Trying a server that hangs costs every command seconds, so the pause is longer than for one that fails at once. */
 const FIRST_HANG_PAUSE_MS = 5 * 60_000
 const LONGEST_HANG_PAUSE_MS = 6 * 60 * 60_000
-/** A server that so many processes in a row gave up waiting for hangs. */
+/** If this many processes in a row gave up waiting for a server, it hangs. */
 const GIVEN_UP_TIMES = 3
-/** A failure of yesterday says nothing about today. */
+/** Failures are forgotten after a day. */
 const KEPT_MS = 24 * 60 * 60_000
 const LOAD_MS = 1_000
 const SAVE_MS = 10_000
@@ -32,10 +35,10 @@ const MAX_REASON_CHARS = 1_000
 
 /**
  * Remembers in a store that a server failed to start, so that the next process does not wait for it again: for ten
- * seconds after the first failure, and twice as long after each further one, up to five minutes; from five minutes to six
- * hours when it hung. After that, nobody waits for a server that hung either: it counts as failed until it answers. All
- * attempts of one process until the server starts count as one failure. A program that was installed, replaced or removed
- * since is tried at once. A store that fails is treated as an empty one.
+ * seconds after the first failure, and twice as long after each further one, up to five minutes; from five minutes to
+ * six hours if it hung. Even after that, nobody waits for a server that hung: it counts as failed until it answers. All
+ * attempts of one process until the server starts count as one failure. If the program was installed, replaced or
+ * removed since, it is tried at once. A store that fails is treated as an empty one.
  */
 export class StartFailures {
   readonly #store: Store
@@ -59,7 +62,7 @@ export class StartFailures {
     this.#findProgram = findProgram
   }
 
-  /** Returns the failure after which nobody should wait for the server; undefined when there is none. */
+  /** Returns the failure because of which nobody should wait for the server; undefined if there is none. */
   async recall(): Promise<StartFailure | undefined> {
     try {
       const data = await within(LOAD_MS, this.#store.get(this.#key), this.#schedule)
@@ -84,7 +87,7 @@ export class StartFailures {
         const before = readFailure(current)
         const count = before?.failures ?? 0
         const failures = isRetry ? Math.max(count, 1) : count + 1
-        // Who waits for a shorter time than it was seen to hang learns nothing new.
+        // A process that waited for a shorter time than the server is known to hang has learned nothing new.
         const isNews = !isGivenUp || hasHung || !hasHungBefore(current)
         const isHanging = hasHung || hasHungBefore(current) || (isGivenUp && failures >= GIVEN_UP_TIMES)
         const retryAt = failedAt + pauseMs(failures, isHanging)
@@ -164,7 +167,7 @@ export function describeStartFailure(
   return `failed before, ${next}: ${pastReason(reason)} (${times} ${duration(now - failedAt)} ago, ${pause})`
 }
 
-/** Nobody waits for it now, so it must not sound as if it hangs at present. */
+/** Nobody waits for it now, so the text must not suggest that it hangs at present. */
 function pastReason(reason: string): string {
   return reason
     .replace(/^it had not connected after (\d+ s), when it was closed/, 'no answer within $1')

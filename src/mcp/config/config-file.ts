@@ -10,7 +10,7 @@ export interface ConfigFile {
   lineOf(keys: readonly string[]): number
 }
 
-/** The maximum size of a config: parsing takes time and many times the size in memory. */
+/** The maximum size of a config: parsing takes time, and many times its size in memory. */
 export const MAX_CONFIG_BYTES = 2 * 1024 * 1024
 
 /**

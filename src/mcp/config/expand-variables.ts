@@ -20,12 +20,11 @@ const MAX_DEPTH = 16
 const MAX_SHOWN = 60
 
 /**
- * Expands `${NAME}`, `${NAME:-default}` and the editors' spellings: `${env:NAME}`, `${userHome}`,
- * `${workspaceFolder}`, and `${input:api-key}` for the variable `API_KEY`; `${configFolder}` is our own. A default also
- * replaces an empty variable, as in a shell, and may contain variables itself, up to 16 levels deep. Values are not
- * expanded again. Anything else in such braces is reported as unknown: a server must not receive `${command:x}` in
- * place of a token. So is a reference that is never closed, where another one follows that is: it would be passed on as
- * written. Runs in linear time.
+ * Expands `${NAME}`, `${NAME:-default}` and the editors' spellings: `${env:NAME}`, `${userHome}`, `${workspaceFolder}`,
+ * and `${input:api-key}` for the variable `API_KEY`; `${configFolder}` is our own. A default also replaces an empty
+ * variable, as in a shell, and may contain variables itself, up to 16 levels deep. Values are not expanded again.
+ * Anything else in such braces is reported as unknown: a server must not receive `${command:x}` in place of a token. An
+ * unclosed reference before a closed one is reported too, since it would be passed on as written. Runs in linear time.
  */
 export function expandVariables(text: string, variables: Variables): Expanded {
   const closing = matchBraces(text)
@@ -52,7 +51,7 @@ interface Expansion {
   readonly text: string
   readonly variables: Variables
   readonly closing: ReadonlyMap<number, number>
-  /** Where the last reference starts that is closed; -1 without one. */
+  /** The start of the last closed reference; -1 if there is none. */
   readonly lastClosed: number
 }
 

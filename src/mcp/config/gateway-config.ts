@@ -4,13 +4,13 @@ import { type Fields, fillTable, invalid, type Place, readTable } from './read-t
 
 /** `[gateway]`: who may use the gateway of `toolcrib serve`, and how much of it. */
 export interface GatewayConfig {
-  /** `[gateway.oauth]`: takes tokens of this issuer. */
+  /** `[gateway.oauth]`: accepts tokens of this issuer. */
   readonly oauth?: GatewayOAuthConfig
-  /** `[gateway.token.NAME]`: clients with tokens of their own. */
+  /** `[gateway.token.NAME]`: clients with their own tokens. */
   readonly tokens?: Readonly<Record<string, GatewayTokenConfig>>
   /** `[gateway.limits]`. */
   readonly limits?: GatewayLimitsConfig
-  /** The host names that clients reach the gateway by, besides its own: of a service, or of a proxy. */
+  /** The host names that clients use, besides the gateway's own: those of a service or a proxy. */
   readonly hosts?: readonly string[]
 }
 
@@ -20,17 +20,17 @@ export interface GatewayOAuthConfig {
   readonly resource: string
   /** The URL of the identity provider, as in the tokens. */
   readonly issuer: string
-  /** What tokens are made for. Default: `resource`. */
+  /** The audience of tokens. Default: `resource`. */
   readonly audience?: string
-  /** Where the issuer's keys are. Default: what the issuer's metadata says. */
+  /** The address of the issuer's keys. Default: found in the issuer's metadata. */
   readonly jwksUri?: string
   /** The profile that each scope opens; `*` opens every profile, and `/mcp` itself. */
   readonly scopes: Readonly<Record<string, string>>
-  /** Why nobody can be let in by it: a variable has no value. Its texts are then as written. */
+  /** Why no client can use it: a variable has no value. Its texts are then as written. */
   readonly problem?: string
 }
 
-/** A token of one client, and the only profile it opens; any when absent. */
+/** A token of one client, and the only profile it opens; without one, it opens any. */
 export interface GatewayTokenConfig {
   /** What the client sends as `Authorization: Bearer …`; write it as a variable. */
   readonly token: string
@@ -40,13 +40,13 @@ export interface GatewayTokenConfig {
   readonly problem?: string
 }
 
-/** `[gateway.limits]`: the limits of the gateway, by the names they have in its options. */
+/** `[gateway.limits]`: the limits of the gateway, named as in its options. */
 export type GatewayLimitsConfig = { readonly [Key in keyof typeof LIMIT_FIELDS]?: number }
 
 const GATEWAY_FIELDS = {
   hosts: 'texts',
   oauth: 'table',
-  /** `[gateway.token.NAME]`: clients with tokens of their own. */
+  /** `[gateway.token.NAME]`: clients with their own tokens. */
   token: 'table',
   limits: 'table',
 } as const satisfies Fields
@@ -84,9 +84,9 @@ const LIMIT_FIELDS = {
 } as const satisfies Fields
 
 /**
- * Reads the table `[gateway]`, with its variables expanded. `placeOf` says where a table within it is. Throws
- * `config-invalid` for an unknown key and for a missing one. A variable without a value is a `problem` of its token or
- * issuer, which matters only to a gateway that lets clients in; in the limits and hosts it throws too.
+ * Reads the table `[gateway]`, with its variables expanded. `placeOf` returns where a nested table is. Throws
+ * `config-invalid` for unknown and missing keys. A variable without a value is a `problem` of its token or issuer,
+ * which matters only to a gateway; in the limits and hosts it throws too.
  */
 export function readGateway(
   table: unknown,
@@ -122,7 +122,7 @@ function readHosts(value: unknown, source: Source): readonly string[] {
   throw invalid(source.place, ['hosts'], `"${wrong}" is not a bare host name; ${form}`)
 }
 
-/** The tables of several files as one: the later file wins, for `tokens` and `limits` entry by entry. */
+/** Merges the tables of several files: the later file takes precedence, for `tokens` and `limits` entry by entry. */
 export function overlayGateway(below: GatewayConfig, above: GatewayConfig): GatewayConfig {
   const { tokens, limits } = above
   return {
@@ -133,7 +133,7 @@ export function overlayGateway(below: GatewayConfig, above: GatewayConfig): Gate
   }
 }
 
-/** Keys that a table must have, whichever of these it is. */
+/** The required keys of all these tables. */
 const NEEDED = ['token', 'resource', 'issuer', 'scopes']
 
 /** Where a table is, and what its variables are. */

@@ -2,8 +2,8 @@ import { isRecord } from '../../json.ts'
 import type { ConfigFile } from './config-file.ts'
 
 /**
- * Reads a config in JSON without comments, trailing commas and mistakes, as most are: loading the parser that understands
- * those takes longer than all the rest. Returns undefined for any other text.
+ * Reads a JSON config without comments, trailing commas and mistakes, which most are: loading the full parser takes
+ * longer than everything else. Returns undefined for any other text.
  */
 export function readPlainJson(text: string, path: string): ConfigFile | undefined {
   try {
@@ -49,7 +49,7 @@ function offsetOf(text: string, keys: readonly string[]): number {
     else if (kind === '{' || kind === '[') depth++
     else if (kind !== ':') {
       depth--
-      // The value of the key found last is over.
+      // The value of the last key found is complete.
       if (depth <= found) return offset
     } else if (depth === found + 1 && JSON.parse(text.slice(string.start, string.end)) === keys[found]) {
       offset = string.start
@@ -60,7 +60,7 @@ function offsetOf(text: string, keys: readonly string[]): number {
   return offset
 }
 
-/** Spaces that may be between a key and its value; after more, the line of the key is close enough. */
+/** How many spaces may be between a key and its value; after more, the line of the key is close enough. */
 const MAX_SPACE = 1_000
 
 interface Mark {
@@ -69,7 +69,7 @@ interface Mark {
   readonly end: number
 }
 
-/** The strings, brackets and colons of a valid JSON text. */
+/** Yields the strings, brackets and colons of a valid JSON text. */
 function* marksIn(text: string): Generator<Mark> {
   for (let at = 0; at < text.length; at++) {
     const kind = text[at] ?? ''

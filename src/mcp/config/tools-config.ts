@@ -68,8 +68,9 @@ const FIELDS = {
   deny: 'texts',
   /** `true`: servers start only when a lockfile approves them. No other file can unset it. */
   requireLock: 'flag',
+  /** Whether `serve`, `chat` and the commands remember which tools served which requests. Default: `true`. */
   memory: 'flag',
-  /** Whether that memory keeps the text of requests too, and not only their vectors. Default: `false`. */
+  /** Whether they remember the text of requests too, not only vectors. Default: `false`. */
   memoryText: 'flag',
 } as const satisfies Record<string, FieldKind>
 

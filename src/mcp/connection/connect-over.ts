@@ -4,9 +4,10 @@ import type { Connection, ConnectionOptions, ServerInfo } from './connection.ts'
 import type { OpenRequest } from './open-connection.ts'
 
 /**
- * Connects over a transport of the host's own, for the `open` option of `connectServers()`: an in-process server, or one
- * behind another program. With `known`, what the server reported about itself elsewhere, a modern server is not greeted
- * again, and an older one is greeted in the old way at once. Rejects with the reason, with the transport closed.
+ * Connects over the host's own transport, for the `open` option of `connectServers()`: an in-process server, or one
+ * behind another program. With `known`, what the server reported about itself before, a modern server skips the
+ * greeting, and an older one gets the old greeting at once. If it fails, closes the transport and rejects with the
+ * reason.
  */
 export async function connectOver(
   transport: Transport,

@@ -31,7 +31,7 @@ export interface ConnectionOptions {
   readonly server: string
   readonly sessionKey?: string | undefined
   readonly client: ClientOptions
-  /** `auto` detects the server's era; anything else is known already. */
+  /** `auto` detects the server's era; other values name it. */
   readonly greeting: 'auto' | NonNullable<GreetingOptions['prior']>
   /** How long `auto` waits for a response to the modern greeting. Default: 10,000, at most half of `timeoutMs`. */
   readonly probeMs?: number | undefined
@@ -71,7 +71,7 @@ export class Connection {
   static async open(transport: GuardedTransport, options: ConnectionOptions): Promise<Connection> {
     const { timeoutMs, greeting, probeMs = LONGEST_PROBE_MS } = options
     const { name, version, capabilities = {} } = options.client
-    // A server that stays silent is an old one; leave half the time to greet it.
+    // A server that stays silent is an older one; leave half the time to greet it.
     const probe = { timeoutMs: Math.min(probeMs, timeoutMs / 2) }
     const client = new Client(
       { name, version },
@@ -167,8 +167,8 @@ export class Connection {
   }
 
   /**
-   * Does work that sends requests, and does it again once the server is authorized if it refuses them: upkeep alone does
-   * not ask the user for consent. `onAuthorized` is called before.
+   * Runs work that sends requests, and runs it again once the server is authorized if it refuses them. Upkeep requests
+   * do not ask the user for consent. `onAuthorized` is called before the second run.
    */
   authorizing<Value>(work: () => Promise<Value>, onAuthorized: () => void): Promise<Value> {
     return this.#transport.authorizer?.run(work, { onAuthorized }) ?? work()
@@ -238,7 +238,7 @@ export class Connection {
     this.#requests.failAll(new Error('the connection closed'))
   }
 
-  /** A modern server reports changed lists only to subscribers; older ones report them unasked. */
+  /** A modern server reports changed lists only to subscribers; older ones report them unprompted. */
   async #subscribe({ isAgain = false } = {}): Promise<void> {
     const kinds = LISTS.filter((list) => {
       const capability = this.info.capabilities[list]

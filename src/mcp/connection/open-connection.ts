@@ -21,7 +21,7 @@ import { StdioTransport } from './stdio/stdio-transport.ts'
 export interface OpenRequest {
   readonly server: string
   readonly config: ServerConfig
-  /** How to present ourselves, and the handlers of server requests. */
+  /** How the client presents itself, and the handlers of server requests. */
   readonly client: ClientOptions
   /** The session that the connection is for; absent for the shared connection. */
   readonly sessionKey?: string | undefined
@@ -38,8 +38,8 @@ export interface OpenRequest {
 }
 
 /**
- * Connects to one server; rejects with a readable reason. `openDirectly` is what happens without this function: it starts
- * the server, or connects over HTTP.
+ * Connects to one server; rejects with a readable reason. `openDirectly` is the default behaviour: it starts the
+ * server, or connects over HTTP.
  */
 export type OpenConnection = (
   request: OpenRequest,
@@ -125,8 +125,8 @@ function inheritedFrom(env: Environment): Record<string, string> {
   return inherited
 }
 
-// What a server needs in a company's network to download itself and to reach anything. Addresses of Python indexes are
-// left out: some have a token in their path.
+// What a server needs in a corporate network to download itself and to reach other hosts. Addresses of Python indexes
+// are left out: some have a token in their path.
 const inBothCases = (names: readonly string[]) => names.flatMap((name) => [name, name.toLowerCase()])
 const NETWORK_ADDRESSES = inBothCases(['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NPM_CONFIG_REGISTRY'])
 const NETWORK_PLACES = [

@@ -3,7 +3,7 @@ import { describeError } from '../../errors.ts'
 import { isRecord } from '../../json.ts'
 import type { GuardedTransport } from './requests.ts'
 
-/** Handles the messages that servers send by themselves. */
+/** Handles unprompted messages of servers. */
 export interface ServerListener {
   /**
    * Handles server requests: `sampling/createMessage`, `elicitation/create`, `roots/list`. The return value is sent
@@ -60,7 +60,7 @@ const MAX_AT_ONCE = 100
 const METHOD_NOT_FOUND = -32_601
 const INTERNAL_ERROR = -32_603
 
-/** Handles what a server sends unprompted: answers its requests and forwards its notifications. */
+/** Handles unprompted messages of a server: answers its requests and forwards its notifications. */
 export class ServerMessages {
   /** true once the connection uses a protocol revision in which servers send no requests. */
   isModern = false

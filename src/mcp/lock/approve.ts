@@ -79,7 +79,7 @@ function approveServer(
   if (!now.tools) return undefined
   const known = new Map(before?.tools)
   const bare = { servers: new Map([[change.server, lockServer(now, known, before)]]) }
-  // The command with its program is approved as a whole; what is left are its tools.
+  // The command and its program are approved as a whole; only its tools remain.
   const inside = compareWithLock(bare, new Map([[change.server, { ...now, program: undefined }]]))
   const approved = inside.filter(isMeant)
   if (!isMeant(change) && approved.length === 0) return undefined

@@ -52,7 +52,7 @@ export class LockMemory {
     for (const [name, locked] of lockfile.servers) {
       const entry = entryOf(locked)
       const recorded = before?.programs[name]
-      // Whoever approved its command since then has seen the program, too.
+      // A later approval of the command covers the program, too.
       const approved = recorded?.entry === entry ? recorded.program : undefined
       const now = servers.has(name) ? programs.get(name) : undefined
       const program = approved ?? now

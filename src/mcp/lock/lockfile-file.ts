@@ -43,7 +43,7 @@ export async function readLockfile(
       : `${path} cannot be read: ${describeError(cause)}`
     throw new ToolcribError('config-invalid', reason, { cause })
   }
-  // Loaded with the first lockfile: most starts have none, and the parser takes longer to load than all else here.
+  // Loaded with the first lockfile: most starts have none, and loading the parser takes longer than the rest.
   const { readLock } = await import('./lockfile-text.ts')
   const { readDefinitions } = await import('./lock-definitions.ts')
   return readLock(text, path, await readDefinitions(await realPathOf(path)))
@@ -88,7 +88,7 @@ async function replace(path: string, lockfile: Lockfile, checkAlone: () => Promi
   await writeWhole(place, text, { mode: 0o644 })
 }
 
-/** Where a link leads; the path itself when it does not exist. */
+/** The target of a link; the path itself if it does not exist. */
 async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path)

@@ -20,8 +20,8 @@ const FIRST_VERSION = 1
 const MAX_DEPTH = 210
 
 /**
- * Writes a lockfile for review: names in order, one line per tool with its hash and a summary, and hidden characters
- * as escapes. Equal lockfiles give equal text. The definitions are in a file of their own.
+ * Writes a lockfile for review: names in order, one line per tool with its hash and a summary, and hidden characters as
+ * escapes. Equal lockfiles give equal text. The definitions are in a separate file.
  */
 export function writeLock({ servers }: Lockfile): string {
   const data = {
@@ -98,7 +98,7 @@ function parse(text: string, path: string): Record<string, unknown> {
   return data
 }
 
-/** Of duplicate keys only the last would count, whichever of them a reviewer saw. */
+/** Only the last of duplicate keys would count, whichever of them a reviewer saw. */
 function repeatedKey(text: string): string | undefined {
   const open: Set<string>[] = []
   let repeated: string | undefined

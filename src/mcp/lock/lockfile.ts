@@ -65,7 +65,7 @@ export interface ObservedServer {
   readonly runs?: string | undefined
   /** Set when it runs another program on this machine than when it was approved. */
   readonly program?: ProgramChange | undefined
-  /** Why it was not started: an earlier process could not start it a short while ago. */
+  /** Why it was not started: an earlier process recently failed to start it. */
   readonly failure?: StartFailure | undefined
 }
 
@@ -106,7 +106,7 @@ export function lockServer(
 }
 
 /**
- * The definitions of a list by name. Of duplicates the first counts, since only that one is registered. A tool whose
+ * The definitions of a list by name. The first of duplicates counts, since only that one is registered. A tool whose
  * definition is too deep to hash is left out.
  */
 export function toolsByName(tools: readonly ServerTool[]): Map<string, ListedTool> {

@@ -10,10 +10,10 @@ const LONGEST_PAUSE_MS = 50
 const LEASE_MS = 5_000
 
 /**
- * Runs `work` while no other process or call does so for the same file. A folder beside the file says who is at work,
- * and until when: a process that died delays the others by 5 s at most. Only one of those who wait can take its
- * place, because a `ValueFolder` lets only one replace what all have seen. `work` receives a function that throws when
- * another one has taken over, to be called right before something is written. Throws after waiting for 10 s.
+ * Runs `work` while no other process or call does so for the same file. A folder beside the file records which process
+ * is working, and until when: a process that died delays the others by at most 5 s. Only one of the waiting processes
+ * can take over, because a `ValueFolder` lets only one replace a value that all have seen. `work` receives a function
+ * that throws if another process has taken over; call it right before writing. Throws after waiting for 10 s.
  */
 export async function whileAlone<Result>(
   path: string,

@@ -4,7 +4,7 @@ const PEOPLE =
   '(?:the |an? |your |any |their )?(?:users?|humans?|persons?|people|operators?|owners?|customers?|anyone|anybody|someone)'
 const SEND =
   /\b(?:send|sent|forward(?:ed)?|post|upload|pass(?:ed)?|includ(?:e|ed|ing)|attach|append|put|copy|copied|quote|hand(?:ed)?(?: over)?|supply|supplied|provide|paste|transmit|submit|leak|repeat|share|disclose|e?mail(?:ed)?|relay(?:ed)?|place|give|given|fetch|bcc|echo|dump|encode|add|load|open|read)\b/
-/** What addresses a request to the model that reads it, rather than describing the tool. */
+/** Words that address the model that reads them, rather than describing the tool. */
 const TO_MODEL =
   /\b(?:you|your|yourself|(?:ai|language) (?:agents?|models?|assistants?)|agents|models|the (?:model|assistant|agent|llm)|must|should|ought to|has to|have to|is (?:required|expected|needed|vital|essential)|are (?:required|needed|obliged)|also|always|afterwards?|otherwise|only (?:works?|answers?|functions?)|first|before|please|so (?:that )?(?:the|we)|for (?:audit|compliance|verification|logging|security|quality)|once (?:done|finished|you)|(?:in|into) (?:the |this )?(?:field|parameter|argument)|start by|begin by|along)\b|in `/
 

@@ -1,10 +1,10 @@
 import { onFirstUse } from '../../on-first-use.ts'
 import { BIAS, MIN_SCORE, WEIGHTS } from './instruction-weights.ts'
 
-/** How many kinds of features the model tells apart; a power of two. */
+/** The number of distinct features; a power of two. */
 export const BUCKETS: number = 1 << 18
 
-/** A sentence with fewer features counts as if it had so many: a few telling words alone prove little. */
+/** A sentence with fewer features counts as if it had this many: a few telling words prove little. */
 const MIN_FEATURES = 100
 
 const MAX_SENTENCE = 400
@@ -29,7 +29,7 @@ export function scoreOf(features: readonly number[], weights: Float32Array, bias
   return sum * scaleOf(features) + bias
 }
 
-/** What each feature of a sentence counts. */
+/** The weight of each feature of a sentence. */
 export function scaleOf(features: readonly number[]): number {
   return 1 / Math.sqrt(Math.max(features.length, MIN_FEATURES))
 }
@@ -64,10 +64,10 @@ export function featuresOf(sentence: string): number[] {
   return [...features]
 }
 
-/** A word, a Chinese or Japanese sign, or a mark that paths, addresses and quoted code have. */
+/** A word, a Chinese or Japanese character, or a mark that occurs in paths, addresses and quoted code. */
 const TOKEN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{N}]+(?:'\p{L}+)?|[@~`]|:\/\//gu
 const SIGN = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]$/u
-/** Stands for one or two words between others. */
+/** Stands for one or two skipped words. */
 const APART = 0x5bd1e995
 
 function hashOf(text: string): number {
@@ -100,7 +100,7 @@ function readWeights(text: string): Float32Array {
   return values
 }
 
-/** How finely weights are kept. */
+/** The precision of stored weights. */
 export const STEPS = 24
 
 export interface Sentence {

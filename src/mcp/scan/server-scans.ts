@@ -3,26 +3,27 @@ import type { Schedule } from '../../time.ts'
 import type { ServerTool } from '../server/server-tool.ts'
 import { ToolScanner } from './tool-scanner.ts'
 
-/** How long comparing waits, so that it does not delay the first list and the first search. */
+/** How long the comparison waits, so that it does not delay the first list and the first search. */
 const COMPARE_MS = 1_000
 
-/** The tools of one server, and who receives the findings that are new. */
+/** The tools of one server, and the callback for new findings. */
 export interface SeenTools {
   readonly server: string
   readonly tools: readonly ServerTool[]
-  /** What an earlier scan found in these tools themselves; undefined when there was none. */
+  /** What an earlier scan found in these tools themselves; undefined if there was none. */
   readonly known?: readonly Finding[] | undefined
   readonly report: (finding: Finding) => void
 }
 
 /**
- * Scans the tools of all servers. New ones are scanned at once. Those that were scanned before only have to be compared with
- * the tools of other servers: this happens in the background, one server at a time, or when somebody asks for the findings.
+ * Scans the tools of all servers. New tools are scanned at once. Those that were scanned before only need to be
+ * compared with the tools of other servers: this happens in the background, one server at a time, or when the findings
+ * are requested.
  */
 export class ServerScans {
   readonly #scanner = new ToolScanner()
   readonly #schedule: Schedule
-  /** In the order in which they were seen: the later one of two that are alike imitates the other. */
+  /** In the order in which they were seen: of two similar tools, the later one imitates the other. */
   readonly #waiting = new Map<string, SeenTools>()
   #stopTimer: (() => void) | undefined
 

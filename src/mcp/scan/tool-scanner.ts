@@ -5,7 +5,7 @@ import type { ServerTool } from '../server/server-tool.ts'
 import { excerptAt, MAX_CHARACTERS, showHidden } from './hidden-characters.ts'
 import { type PlacedText, scanTool, toolTexts } from './scan-tool.ts'
 
-/** Names the rules of a scan: what one release found is not what the next one finds. */
+/** Identifies the rules of a scan: another release may find other things. */
 export const SCAN_RULES: string = version
 
 /** Scans the tools of servers as they are listed, individually and compared with those of the others. */
@@ -66,10 +66,10 @@ function identityOf({ kind, severity, server, tool, place, message, excerpt }: F
   return JSON.stringify([kind, severity, server, tool, place, message, excerpt])
 }
 
-/** Shorter descriptions may be alike by chance. */
+/** Shorter descriptions may match by chance. */
 const MIN_WORDS = 6
 
-/** How a tool looks to a hasty reader. */
+/** What a reader sees at a glance. */
 interface ToolLook {
   readonly server: string
   readonly tool: ServerTool
@@ -81,7 +81,7 @@ interface ToolLook {
   readonly words: string | undefined
 }
 
-/** Looks at a tool like a hasty reader. */
+/** Reduces a tool to what a reader sees at a glance. */
 function toolLook(server: string, tool: ServerTool): ToolLook {
   const words = folded(tool.description).match(/[\p{L}\p{N}]+/gu) ?? []
   return {
@@ -98,7 +98,7 @@ class SeenServers {
   readonly #names = new Map<string, string>()
   readonly #byName = new Map<string, ToolLook[]>()
   readonly #byWords = new Map<string, ToolLook[]>()
-  /** The servers of each name that can only mean a tool, in small letters. */
+  /** The servers of each name that can only mean a tool, in lower case. */
   readonly #tellingNames = new Map<string, string[]>()
 
   add(server: string, looks: readonly ToolLook[]): void {
@@ -158,7 +158,7 @@ class SeenServers {
   }
 }
 
-/** The most tools of similar names that one is compared with: two servers may list thousands of them. */
+/** The maximum number of tools with similar names that one is compared with: two servers may list thousands of them. */
 const MAX_COMPARED = 50
 
 function hasOther(names: Iterable<string>, own: ReadonlySet<string>): boolean {

@@ -7,7 +7,7 @@ const PING_MS = 30_000
 const PING_TIMEOUT_MS = 10_000
 const DOUBT_TIMEOUT_MS = 1_000
 
-/** The owner of a connection, notified by its watch when to close it. */
+/** The owner of a connection, which its watch asks to close it. */
 export interface ConnectionKeeper {
   /** True while someone is about to use the connection. */
   readonly isHeld: boolean
@@ -40,7 +40,7 @@ export class ConnectionWatch {
     this.#stopWhenIdle()
   }
 
-  /** Resolves once it is known whether a suspect server still responds; undefined when it is not suspect. */
+  /** Resolves once it is known whether a suspect server still responds; undefined if it is not suspect. */
   get doubts(): Promise<void> | undefined {
     return this.#doubts
   }

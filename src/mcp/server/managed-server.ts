@@ -59,7 +59,7 @@ export class ManagedServer {
     return this.#catalogue.info
   }
 
-  /** Why an earlier process could not start it, when it was not started again for that reason. */
+  /** Why an earlier process could not start it, if it was not started again for that reason. */
   get restingAfter(): StartFailure | undefined {
     return this.#link.restingAfter
   }
@@ -140,7 +140,7 @@ export class ManagedServer {
   }
 
   async #start(): Promise<void> {
-    // Both at once, so that a store that hangs is waited for once.
+    // In parallel, so that a hanging store delays this only once.
     const recalling = this.#link.recallFailure()
     const isRemembered = this.#state.refusal === undefined && (await this.#catalogue.recall())
     if (this.#link.isClosed) return
@@ -160,7 +160,7 @@ function ignore(): void {}
 const CONNECT_MS = 30_000
 /** Up to this many warnings of a kind are reported; after that, only those whose number is a power of two. */
 const MAX_WARNINGS = 50
-/** Kinds beyond these are counted together. */
+/** Further kinds are counted together. */
 const MAX_KINDS = 50
 
 type WithoutServer<Event> = Event extends unknown ? Omit<Event, 'server'> : never
@@ -168,7 +168,7 @@ type WithoutServer<Event> = Event extends unknown ? Omit<Event, 'server'> : neve
 /** An event of one server, without the server's name. */
 export type ServerEvent = WithoutServer<ServerEventBody>
 
-/** Why a server must not or cannot run, and what would let it. */
+/** Why a server must not or cannot run, and what is needed to change that. */
 export interface ServerProblem {
   readonly reason: string
   readonly needs?: ServerNeed | undefined
@@ -234,9 +234,9 @@ export class ServerState {
       this.emit({ type: 'server-state', state, ...(state === 'failed' ? problem : {}) })
   }
 
-  /** Reports a recoverable error; the more there are of a kind, the fewer are reported. */
+  /** Reports a recoverable error; frequent ones of a kind are reported ever more rarely. */
   warn(warning: string): void {
-    // What follows the first name, number or excerpt differs from one warning of a kind to the next.
+    // Warnings of a kind differ only after their first name, number or excerpt.
     const kind = /^[^"\d(:]*/.exec(warning)?.[0] ?? ''
     const counted = this.#warnings.has(kind) || this.#warnings.size < MAX_KINDS ? kind : ''
     const count = (this.#warnings.get(counted) ?? 0) + 1

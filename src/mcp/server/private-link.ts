@@ -24,7 +24,7 @@ export class PrivateLink implements ConnectionKeeper {
   readonly #closing = new AbortController()
   #connecting: Promise<Connection> | undefined
   #live: { readonly connection: Connection; readonly watch: ConnectionWatch } | undefined
-  /** Subscriptions of a connection that was lost. */
+  /** The subscriptions of a lost connection. */
   #lostSubscriptions: ReadonlySet<unknown> = new Set()
 
   constructor(

@@ -115,7 +115,7 @@ export class ServerCalls {
     return result
   }
 
-  /** What validates structured content against the declared schema, as far as that is possible in bounded time. */
+  /** Validates structured content against the declared schema, as far as that is possible in bounded time. */
   async #checkerOf(outputSchema: JsonSchema): Promise<(structured: unknown) => CheckedOutput> {
     // Kept here: importing a loaded module again still takes time.
     this.#checker ??= await import('../../schema/check-arguments.ts')
@@ -255,7 +255,7 @@ export function toToolResult(answer: unknown, checkOutput: (structured: unknown)
 
 const FINE: OutputCheck = { kind: 'fine' }
 
-/** The protocol's own server mark: the same on every result of a server, and known already. */
+/** The protocol's own mark of the server: the same on every result, and already known. */
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo'
 
 function metaOf({ _meta }: Record<string, unknown>): Pick<ToolResult, 'meta'> {

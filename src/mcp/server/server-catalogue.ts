@@ -31,7 +31,7 @@ export class ServerCatalogue {
   #stale: Connection | undefined
   #reading: Promise<void> | undefined
   #checking: Promise<void> | undefined
-  /** Lists being read over private connections, to check calls. */
+  /** Lists that are being read over private connections, to check calls. */
   readonly #checkingPrivately = new WeakMap<Connection, Promise<readonly ServerTool[]>>()
   /** Hashes of private lists that differ from the shared one and have been examined. */
   readonly #compared = new Set<string>()
@@ -108,8 +108,8 @@ export class ServerCatalogue {
   }
 
   /**
-   * The same for a call over a session's private connection. Its list is checked and not kept: it may be different for
-   * each session.
+   * The same for a call over a session's private connection. Its list is checked but not kept: it may differ for each
+   * session.
    */
   async privateRefusalOf(tool: string, connection: Connection): Promise<string | undefined> {
     if (!this.#context.guard.isOn) return undefined
@@ -119,8 +119,8 @@ export class ServerCatalogue {
   }
 
   /**
-   * Reads the list again after a session's private connection reported a change: over the shared connection, where it is
-   * open. Otherwise that one is opened only if the private list has something that was not seen before.
+   * Reads the list again after a session's private connection reported a change: over the shared connection, if it is
+   * open. Otherwise that one is opened only if the private list has something new.
    */
   refreshAfter(connection: Connection, shared: Pick<ServerLink, 'current' | 'connected'>): void {
     if (this.#isClosed || this.#timers.isRunning('compare')) return
@@ -188,7 +188,7 @@ export class ServerCatalogue {
     this.#timers.start('recheck', RECHECK_MS, () => void this.#refresh(connection))
   }
 
-  /** Calls at the same time share one reading. */
+  /** Concurrent calls share one reading. */
   #listPrivately(connection: Connection): Promise<readonly ServerTool[]> {
     const running = this.#checkingPrivately.get(connection)
     if (running) return running

@@ -56,7 +56,7 @@ export class ServerContext {
     return { name: 'toolcrib', version, ...given }
   }
 
-  /** What is remembered of failed starts of a server; undefined without a store. */
+  /** The remembered failed starts of a server; undefined without a store. */
   failuresOf(server: string, config: ServerConfig): StartFailures | undefined {
     const { store } = this.#options
     if (!store) return undefined
@@ -68,7 +68,7 @@ export class ServerContext {
     })
   }
 
-  /** false: what is stored of servers is only replaced. */
+  /** false: stored data about servers is only replaced, not used. */
   get isRemembering(): boolean {
     return this.#options.remembered ?? true
   }

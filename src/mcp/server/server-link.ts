@@ -24,11 +24,11 @@ export class ServerLink implements ConnectionKeeper {
   readonly #closing = new AbortController()
   readonly #endings = new Set<Promise<void>>()
   #live: LiveConnection | undefined
-  /** Made by the first failure. */
+  /** Created by the first failure. */
   #restarts: RestartPolicy | undefined
   #connecting: Promise<Connection> | undefined
   #holders = 0
-  /** When the connection attempt under way began. */
+  /** When the current connection attempt began. */
   #tryingSince: number | undefined
   #restingAfter: StartFailure | undefined
   #openedWith: ServerConfig | undefined
@@ -77,12 +77,12 @@ export class ServerLink implements ConnectionKeeper {
     return this.#connecting
   }
 
-  /** The failure of an earlier process, because of which the server was not started; undefined once it was tried. */
+  /** The failure of an earlier process because of which the server was not started; undefined once it was tried. */
   get restingAfter(): StartFailure | undefined {
     return this.#restingAfter
   }
 
-  /** Returns the failure of an earlier process after which the server should not be started yet. Never rejects. */
+  /** Returns the failure of an earlier process because of which the server should not be started yet. Never rejects. */
   async recallFailure(): Promise<StartFailure | undefined> {
     return this.#context.isRemembering ? this.#failures?.recall() : undefined
   }
@@ -169,7 +169,7 @@ export class ServerLink implements ConnectionKeeper {
     await Promise.all([...this.#endings, this.#failures?.close()])
   }
 
-  /** A process that does not wait until a server has failed must not start it in vain the next time either. */
+  /** If a process gives up before a server has failed, the next one must not wait for it in vain either. */
   #noteSlowStart(): void {
     const sinceMs = this.#tryingSince === undefined ? 0 : this.#context.now() - this.#tryingSince
     if (sinceMs >= SLOW_START_MS)
@@ -183,9 +183,9 @@ export class ServerLink implements ConnectionKeeper {
   async #connect(): Promise<Connection> {
     await this.#waitForTurn()
     const state = this.#state
-    // Why an earlier process failed is old news once this one has tried.
+    // The failure of an earlier process is outdated once this one has tried.
     const status = this.#restingAfter ? undefined : state.status
-    // A failed server stays `failed` until it recovers, so that callers do not wait for it again and again.
+    // A failed server stays `failed` until it recovers, so that callers do not wait for it repeatedly.
     if (state.status.state !== 'failed') state.set('connecting')
     const startedAt = this.#context.now()
     this.#tryingSince = startedAt
@@ -199,7 +199,7 @@ export class ServerLink implements ConnectionKeeper {
       state.throwIfRefused()
     } catch (error) {
       this.#tryingSince = undefined
-      // Why the connection closed says more than that it closed.
+      // The reason the connection closed says more than the fact that it did.
       const cause = opened?.isClosed ? new Error(opened.closedBecause, { cause: error }) : error
       await opened?.close().catch(ignore)
       const reason = this.#noteFailure(cause)
@@ -248,7 +248,7 @@ export class ServerLink implements ConnectionKeeper {
     const catalogue = this.#catalogue
     this.#closing.signal.throwIfAborted()
     connection.onToolsChanged(() => catalogue.refreshSoon(connection))
-    // A server may greet anybody and list its tools for authorized users alone.
+    // A server may let anybody connect, but list its tools only for authorized users.
     if (catalogue.tools === undefined)
       await connection.authorizing(
         () => catalogue.read(connection, deadline),
@@ -323,11 +323,14 @@ export class ServerLink implements ConnectionKeeper {
   }
 }
 
-/** A start that takes this long is not waited for in the next process. */
+/** The next process does not wait for a start that takes this long. */
 const SLOW_START_MS = 2_000
 /** A start that takes longer has probably hung. */
 const HANGS_AFTER_MS = 10_000
-/** A server that hung the last time is not tried while everything else starts, nor by a command that ends sooner. */
+/**
+ * A server that hung the last time is tried only after everything else has started, and not by a command that ends
+ * sooner.
+ */
 const FIRST_RETRY_MS = 2_000
 
 interface LiveConnection {

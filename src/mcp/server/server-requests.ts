@@ -168,7 +168,7 @@ export class ServerRequests {
     const { name } = this.#state
     const reason = isHttpFailure(cause) ? describeHttpError(cause) : describeError(cause)
     const text = () => {
-      // What is nested too deep cannot be written as JSON: it never left.
+      // A request that is nested too deep cannot be serialized, so it was never sent.
       if (cause instanceof RangeError) return `the request to server "${name}" is nested too deep to be sent`
       if (!connection) return `server "${name}" is disconnected: ${reason}`
       if (connection.isClosed) return `server "${name}" disconnected: ${connection.closedBecause}`

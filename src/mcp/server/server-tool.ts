@@ -104,7 +104,7 @@ function readAnnotations(annotations: Record<string, unknown>): ToolAnnotations 
   }
 }
 
-/** What a scan found in the tools of one server, by which rules, and in which definitions. */
+/** What a scan found in the tools of one server, with the rules and definitions it used. */
 export interface ScannedTools {
   readonly rules: string
   /** A hash of the definitions. */
@@ -140,7 +140,7 @@ export class ListedTools {
     return this.#hash
   }
 
-  /** Replaces its tools in the registry; returns false when nothing changed. `scan` is what an earlier scan found. */
+  /** Replaces its tools in the registry; returns false if nothing changed. `scan` is the result of an earlier scan. */
   sync(tools: readonly ServerTool[], scan?: ScannedTools): boolean {
     const hash = scan?.isSealed && scan.rules === SCAN_RULES ? scan.definitions : hashOfTools(tools)
     if (hash === this.#hash) return false

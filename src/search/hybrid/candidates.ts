@@ -1,8 +1,9 @@
 import type { Listing } from '../../tool.ts'
+import type { WordScan } from '../lexical/word-scan.ts'
 import type { LexicalIndex } from '../lexical.ts'
 import type { Request } from '../query/request.ts'
 import { acceptEvery, type RankOptions } from '../searcher.ts'
-import { bestRows } from '../top-matches.ts'
+import { highestRows } from '../top-matches.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import {
   type Candidate,
@@ -12,14 +13,19 @@ import {
   type RequestVectors,
   rememberedCandidate,
 } from './features.ts'
+import type { ListingTraits } from './listing-traits.ts'
 
 /** How many candidates each kind of ranking puts forward at least; more would only change the tail. */
 const BY_WORDS = 64
 const BY_MEANING = 48
+
+/** The same for a request for several things: most of its candidates come from its parts. */
+const BY_WORDS_OF_ALL = 32
+const BY_MEANING_OF_ALL = 24
 const BY_PART = 10
 
 /** The matches of a part by words that count as such. */
-const MATCHES_OF_PART = 24
+const MATCHES_OF_PART = 12
 
 /** The share of the candidates that must be left for them to be those of a smaller catalogue. */
 const ENOUGH_LEFT = 0.5
@@ -28,21 +34,24 @@ const ENOUGH_LEFT = 0.5
 export class CandidateFinder {
   readonly #lexical: LexicalIndex
   readonly #vectors: ListingVectors
+  readonly #traits: ListingTraits
 
-  constructor(lexical: LexicalIndex, vectors: ListingVectors) {
+  constructor(lexical: LexicalIndex, vectors: ListingVectors, traits: ListingTraits) {
     this.#lexical = lexical
     this.#vectors = vectors
+    this.#traits = traits
   }
 
-  find(request: Request, vectors: RequestVectors, options: RankOptions): Found {
+  /** `scan`: the words of the whole request, read since the last update. */
+  find(request: Request, scan: WordScan, vectors: RequestVectors, options: RankOptions): Found {
     const { limit, accepts, countsAll = true } = options
     const near = this.#nearest(vectors, limit, accepts)
     const parts = request.parts.map(({ text, words }, at) =>
       this.#viewPart(text, words, near.parts[at] ?? [], accepts),
     )
-    const others = new Set([...near.whole, ...near.plain, ...parts.flatMap(({ candidates }) => candidates)])
-    const scan = this.#lexical.scan(request.words, accepts)
-    const byWords = scan.best(Math.max(limit, BY_WORDS), { watched: [...others], countsAll })
+    const others = new Set([...near.wholes, ...parts.flatMap(({ candidates }) => candidates)])
+    const wanted = Math.max(limit, parts.length === 0 ? BY_WORDS : BY_WORDS_OF_ALL)
+    const byWords = scan.best(wanted, { watched: [...others], countsAll })
     const numbers = [...new Set([...byWords.map(({ number }) => number), ...others])]
     return { request, vectors, numbers, topScore: byWords[0]?.score || 1, scan, parts }
   }
@@ -69,12 +78,12 @@ export class CandidateFinder {
 
   /** The candidates with their features. */
   describe(found: Found): Candidate[] {
-    return describeCandidates(found, this.#vectors)
+    return describeCandidates(found, this.#vectors, this.#traits)
   }
 
   /** A listing that no ranking put forward. */
   remembered(listing: Listing): Candidate {
-    return rememberedCandidate(listing, this.#numberOf(listing))
+    return rememberedCandidate(listing, this.#numberOf(listing), this.#traits)
   }
 
   #numberOf(listing: Listing): number {
@@ -96,8 +105,9 @@ export class CandidateFinder {
 
   /** The listings nearest to each vector of a request, by number, from one scan. */
   #nearest({ whole, plain, parts }: RequestVectors, limit: number, accepts: RankOptions['accepts']) {
-    const count = Math.max(limit, BY_MEANING)
-    const wholes = plain === whole ? [whole] : [whole, plain]
+    const count = Math.max(limit, parts.length === 0 ? BY_MEANING : BY_MEANING_OF_ALL)
+    // The values of a request for several things belong to its parts.
+    const wholes = plain === whole || parts.length > 0 ? [plain] : [whole, plain]
     const queries = [
       ...wholes.map((vector) => ({ vector, count })),
       ...parts.map((vector) => ({ vector, count: BY_PART })),
@@ -108,15 +118,9 @@ export class CandidateFinder {
       accepts === acceptEvery ? undefined : accepts,
     )
     const nearest = near.map(({ numbers, similarities }, at) =>
-      bestRows(similarities)
-        .slice(0, queries[at]?.count)
-        .map((row) => numbers[row] as number),
+      highestRows(similarities, queries[at]?.count ?? 0).map((row) => numbers[row] as number),
     )
-    return {
-      whole: nearest[0] ?? [],
-      plain: plain === whole ? [] : (nearest[1] ?? []),
-      parts: nearest.slice(wholes.length),
-    }
+    return { wholes: nearest.slice(0, wholes.length).flat(), parts: nearest.slice(wholes.length) }
   }
 }
 

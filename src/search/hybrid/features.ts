@@ -1,15 +1,12 @@
 import type { Listing } from '../../tool.ts'
-import { parameterTexts } from '../lexical/listing-terms.ts'
 import { STOP_WORDS } from '../lexical/text-words.ts'
 import type { WordScan } from '../lexical/word-scan.ts'
 import type { Request } from '../query/request.ts'
-import { bestRows } from '../top-matches.ts'
+import { placesOf } from '../top-matches.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import { Centre } from './centre.ts'
+import { BUILTIN, type ListingTraits } from './listing-traits.ts'
 import { type Features, fitOf } from './ranker.ts'
-
-/** Parameters that count: more of them say nothing, and a server could add any number. */
-const MAX_PARAMETERS = 8
 
 /** Cosines below this are noise, so the best one is not taken as a unit below it. */
 const LEAST_UNIT = 0.05
@@ -60,28 +57,33 @@ export interface Found {
 }
 
 /** The candidates of a request with their features. */
-export function describeCandidates(found: Found, vectors: ListingVectors): Candidate[] {
+export function describeCandidates(
+  found: Found,
+  vectors: ListingVectors,
+  traits: ListingTraits,
+): Candidate[] {
   const { request, scan, numbers, topScore } = found
-  const listings = numbers.map((number) => vectors.numbers.listings[number] as Listing)
+  const { listings } = vectors.numbers
   const similarities = new Similarities(found, vectors)
   const { whole, plain, best, plainBest } = similarities
   const meanings = found.parts.length === 0 ? similarities.meanings() : undefined
+  const rowOf = new Map(found.parts.length === 0 ? [] : numbers.map((number, row) => [number, row]))
   const parts = found.parts.map(
-    (part, at) => new PartPlaces(part, numbers, similarities.parts[at] ?? new Float64Array(numbers.length)),
+    (part, at) => new PartPlaces(part, rowOf, similarities.parts[at] ?? new Float64Array(numbers.length)),
   )
   const length = lengthOf(request)
-  const drafts = listings.map((listing, row): Draft => {
+  const drafts = numbers.map((number, row): Draft => {
     const similarity = whole[row] ?? 0
     const plainMeaning = (plain[row] ?? 0) / plainBest
     // If nothing is similar in meaning, the words are all there is.
     const agreement = best > LEAST_UNIT ? agreementOf(Math.max(similarity / best, plainMeaning)) : 1
-    const { score, coverage } = scan.rate(numbers[row] as number)
+    const { score, coverage } = scan.rate(number)
     const words = (agreement * score) / topScore
     const part = parts.length === 0 ? undefined : bestPart(parts, row, agreement)
     const partWords = part?.words ?? words
     return {
-      listing,
-      number: numbers[row] as number,
+      listing: listings[number] as Listing,
+      number,
       similarity,
       hasWords: score > 0 || partWords > 0,
       part: part?.text,
@@ -92,12 +94,12 @@ export function describeCandidates(found: Found, vectors: ListingVectors): Candi
         plainMeaning: meanings?.plain[row] ?? plainMeaning,
         partMeaning: meanings?.part[row] ?? part?.meaning ?? 0,
         partPlace: part?.place ?? 0,
-        parameters: parametersOf(listing),
+        parameters: traits.parametersOf(number),
         server: 0,
       },
     }
   })
-  rateServers(drafts)
+  rateServers(drafts, traits)
   return drafts
 }
 
@@ -162,14 +164,19 @@ class PartPlaces {
   /** From 1, the best. */
   readonly places: Uint32Array
 
-  constructor({ text, scores }: PartView, numbers: readonly number[], cosines: Float64Array) {
+  constructor({ text, scores }: PartView, rowOf: ReadonlyMap<number, number>, cosines: Float64Array) {
     this.text = text
     this.cosines = cosines
-    this.words = Float64Array.from(numbers, (number) => scores.get(number) ?? 0)
+    this.words = new Float64Array(cosines.length)
+    for (const [number, score] of scores) {
+      const row = rowOf.get(number)
+      if (row !== undefined) this.words[row] = score
+    }
     const unit = PART_MEANING / unitOf(cosines)
-    const fits = cosines.map((cosine, row) => unit * cosine + PART_WORDS * (this.words[row] ?? 0))
-    this.places = new Uint32Array(fits.length)
-    for (const [at, row] of bestRows(fits).entries()) this.places[row] = at + 1
+    const fits = new Float64Array(cosines.length)
+    for (let row = 0; row < fits.length; row++)
+      fits[row] = unit * (cosines[row] as number) + PART_WORDS * (this.words[row] as number)
+    this.places = placesOf(fits)
   }
 }
 
@@ -191,42 +198,24 @@ function bestPart(parts: readonly PartPlaces[], row: number, agreement: number) 
 }
 
 /** Adds what the best match of a candidate's server says about it. */
-function rateServers(drafts: readonly Draft[]): void {
-  const servers = new Map<string, Best>()
-  const plugins = new Map<string, Best>()
+function rateServers(drafts: readonly Draft[], traits: ListingTraits): void {
+  const bests = new Map<number, number>()
   let top = 0
-  const bests = drafts.map(({ listing: { source }, features }) => {
+  for (const { number, features } of drafts) {
     const fit = fitOf(features)
+    const source = traits.sourceOf(number)
     top = Math.max(top, fit)
-    // By kind and name, since a source key would be made for each candidate.
-    if (source.kind === 'mcp') return bestOf(servers, source.server, fit)
-    return source.kind === 'plugin' ? bestOf(plugins, source.plugin, fit) : NONE
-  })
-  if (top === 0) return
-  for (const [row, { features }] of drafts.entries()) features.server = (bests[row] as Best).fit / top
-}
-
-/** The highest fit of a source so far. */
-interface Best {
-  fit: number
-}
-
-const NONE: Readonly<Best> = { fit: 0 }
-
-function bestOf(bests: Map<string, Best>, source: string, fit: number): Best {
-  const known = bests.get(source)
-  if (known !== undefined) {
-    if (known.fit < fit) known.fit = fit
-    return known
+    if (fit > (bests.get(source) ?? 0)) bests.set(source, fit)
   }
-  const best = { fit }
-  bests.set(source, best)
-  return best
+  // Builtin tools have nothing in common.
+  bests.delete(BUILTIN)
+  if (top === 0) return
+  for (const { number, features } of drafts) features.server = (bests.get(traits.sourceOf(number)) ?? 0) / top
 }
 
 /** A listing that no ranking put forward. */
-export function rememberedCandidate(listing: Listing, number: number): Candidate {
-  const features: Features = { ...NO_FEATURES, parameters: parametersOf(listing) }
+export function rememberedCandidate(listing: Listing, number: number, traits: ListingTraits): Candidate {
+  const features: Features = { ...NO_FEATURES, parameters: traits.parametersOf(number) }
   return { listing, number, features, similarity: 0, hasWords: false, part: undefined }
 }
 
@@ -256,16 +245,4 @@ function lengthOf({ words }: Request): number {
   let count = 0
   for (const { text } of words) if (!STOP_WORDS.has(text.toLowerCase())) count++
   return Math.min(1, Math.max(0, (count - SHORT_REQUEST) / (LONG_REQUEST - SHORT_REQUEST)))
-}
-
-const PARAMETERS = new WeakMap<Listing, number>()
-
-/** How many parameters a listing has, up to eight, on a logarithmic scale. */
-function parametersOf(listing: Listing): number {
-  const known = PARAMETERS.get(listing)
-  if (known !== undefined) return known
-  const count = Math.min(MAX_PARAMETERS, parameterTexts(listing.inputSchema).names.length)
-  const parameters = Math.log(1 + count) / Math.log(1 + MAX_PARAMETERS)
-  PARAMETERS.set(listing, parameters)
-  return parameters
 }

@@ -1,11 +1,9 @@
-import type { Listing } from '../../tool.ts'
 import { wordsOf } from '../lexical/text-words.ts'
-import { isDeprecated } from '../query/deprecated.ts'
-import { isWordList } from '../query/word-list.ts'
 import type { CheckedEmbedder } from '../vectors/embedder.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import type { Candidate } from './features.ts'
 import { byFit, eachPartFirst, type Fitting, rounded } from './fitting.ts'
+import type { ListingTraits } from './listing-traits.ts'
 import { fitOf } from './ranker.ts'
 
 /**
@@ -45,31 +43,16 @@ export interface Asked {
   readonly allowsDeprecated: boolean
 }
 
-/** What is noted about a listing when it is indexed, as bits. */
-const MARKS = { wordList: 1, deprecated: 2 }
-
 /** Decides which candidates are worth considering, and what counts against a listing. */
 export class Judge {
   readonly #embedder: CheckedEmbedder
   readonly #vectors: ListingVectors
-  readonly #wordLists = new WeakSet<Listing>()
-  readonly #deprecated = new WeakSet<Listing>()
+  readonly #traits: ListingTraits
 
-  constructor(embedder: CheckedEmbedder, vectors: ListingVectors) {
+  constructor(embedder: CheckedEmbedder, vectors: ListingVectors, traits: ListingTraits) {
     this.#embedder = embedder
     this.#vectors = vectors
-  }
-
-  /** Notes what counts against a listing; `mark` is what was noted before. */
-  note(listing: Listing, mark: number | undefined): void {
-    if (mark === undefined ? isWordList(listing) : mark & MARKS.wordList) this.#wordLists.add(listing)
-    if (mark === undefined ? isDeprecated(listing) : mark & MARKS.deprecated) this.#deprecated.add(listing)
-  }
-
-  /** What was noted about a listing, as `note` takes it: a byte. */
-  markOf(listing: Listing): number {
-    const wordList = this.#wordLists.has(listing) ? MARKS.wordList : 0
-    return wordList | (this.#deprecated.has(listing) ? MARKS.deprecated : 0)
+    this.#traits = traits
   }
 
   /** The candidates worth considering, best first. */
@@ -87,11 +70,11 @@ export class Judge {
     const from = nearest < relatedFrom ? Number.POSITIVE_INFINITY : NEAR_THE_NEAREST * nearest
     const fitting: Fitting[] = []
     for (const candidate of candidates) {
-      const { features, similarity, hasWords, listing } = candidate
+      const { features, similarity, hasWords, number } = candidate
       if (!hasWords && similarity < from) continue
-      const isOutdated = !allowsDeprecated && this.#deprecated.has(listing)
+      const isOutdated = !allowsDeprecated && this.#traits.isDeprecated(number)
       const weight =
-        (this.#wordLists.has(listing) ? WORD_LIST_WEIGHT : 1) * (isOutdated ? DEPRECATED_WEIGHT : 1)
+        (this.#traits.isWordList(number) ? WORD_LIST_WEIGHT : 1) * (isOutdated ? DEPRECATED_WEIGHT : 1)
       fitting.push({ candidate, fit: rounded(weight * fitOf(features)), isOutdated })
     }
     return eachPartFirst(fitting.sort(byFit))

@@ -5,22 +5,33 @@ import { digestOfListings, indexRecipe, packSections, type Sections } from '../s
 import type { CheckedEmbedder } from '../vectors/embedder.ts'
 import type { ListingVectors } from '../vectors/listing-vectors.ts'
 import type { SavedVectors } from '../vectors/vector-index.ts'
+import type { ListingTraits } from './listing-traits.ts'
 
-/** The two indexes of `hybrid`, which share the numbers of the listings. */
+/** The indexes of `hybrid`, which share the numbers of the listings. */
 export interface HybridIndexes {
   readonly embedder: CheckedEmbedder
   readonly lexical: LexicalIndex
   readonly vectors: ListingVectors
+  readonly traits: ListingTraits
+}
+
+/** Replaces all listings of one source in each index. */
+export function updateIndexes(
+  { lexical, vectors, traits }: HybridIndexes,
+  source: string,
+  listings: readonly Listing[],
+): void {
+  const change = vectors.numbers.update(source, listings)
+  lexical.change(change)
+  vectors.change(change)
+  traits.change(change)
 }
 
 /**
- * Bytes from which `SavedHybrid` restores both indexes and the mark of each listing, a byte; undefined while vectors are
- * missing, and if two sources have the same listing. The listings are numbered source by source.
+ * Bytes from which `SavedHybrid` restores the indexes; undefined while vectors are missing, and if two sources have the
+ * same listing. The listings are numbered source by source.
  */
-export function packHybrid(
-  { embedder, lexical, vectors }: HybridIndexes,
-  markOf: (listing: Listing) => number,
-): Uint8Array | undefined {
+export function packHybrid({ embedder, lexical, vectors, traits }: HybridIndexes): Uint8Array | undefined {
   const { numbers } = vectors
   const listings = [...numbers.sources.values()].flat()
   // A listing that two sources have would need two numbers.
@@ -45,7 +56,7 @@ export function packHybrid(
     sketches: bytesOf(packed.sketches),
     sum: bytesOf(packed.sum),
     keys: bytesOf(packed.keys),
-    marks: Uint8Array.from(listings, markOf),
+    marks: traits.pack(listings.map((listing) => numbers.numberOf(listing) ?? 0)),
   })
 }
 
@@ -63,7 +74,7 @@ export class SavedHybrid {
   readonly #indexes: HybridIndexes
   readonly #sections: Sections
   readonly #sources = new Map<string, SavedSource>()
-  readonly #marks: Uint8Array
+  readonly #count: number
   /** What is to be indexed as usual: the newest listings of a source. */
   readonly #changed = new Map<string, readonly Listing[]>()
 
@@ -71,28 +82,28 @@ export class SavedHybrid {
   constructor(sections: Sections, indexes: HybridIndexes) {
     this.#indexes = indexes
     this.#sections = sections
-    this.#marks = sections.marks ?? new Uint8Array(0)
     let first = 0
     for (const line of decoded(sections.sources)) {
       const [source, count, digest] = JSON.parse(line) as [string, number, string]
       this.#sources.set(source, { first, count, digest })
       first += count
     }
+    this.#count = first
     indexes.vectors.numbers.reserve(first)
     indexes.vectors.adopt(this.#vectors())
+    indexes.traits.adopt(sections.marks ?? new Uint8Array(first))
   }
 
-  /** Takes the listings of a source; returns their marks if they are those of the saved index. */
-  update(source: string, listings: readonly Listing[]): Uint8Array | undefined {
+  /** Takes the listings of a source. */
+  update(source: string, listings: readonly Listing[]): void {
     const saved = this.#sources.get(source)
     const { numbers } = this.#indexes.vectors
     if (saved === undefined || !isSame(saved, listings) || !numbers.claim(source, listings, saved.first)) {
       this.#changed.set(source, listings)
-      return undefined
+      return
     }
     this.#sources.delete(source)
     this.#changed.delete(source)
-    return this.#marks.subarray(saved.first, saved.first + saved.count)
   }
 
   /** Fills the indexes: with what was claimed, then with the sources that have changed since. */
@@ -101,14 +112,10 @@ export class SavedHybrid {
     const gone = [...this.#sources.values()].flatMap(({ first, count }) =>
       Array.from({ length: count }, (_, at) => first + at),
     )
-    lexical.adopt(this.#words(), gone.length === 0 ? undefined : marked(gone, this.#marks.length))
+    lexical.adopt(this.#words(), gone.length === 0 ? undefined : marked(gone, this.#count))
     vectors.drop(gone)
     vectors.numbers.free(gone)
-    for (const [source, listings] of this.#changed) {
-      const change = vectors.numbers.update(source, listings)
-      lexical.change(change)
-      vectors.change(change)
-    }
+    for (const [source, listings] of this.#changed) updateIndexes(this.#indexes, source, listings)
   }
 
   #words(): SavedWords {

@@ -47,6 +47,9 @@ export interface Leaders {
 /** Listings that are tallied at once: their cells fit in the fastest caches. */
 const WINDOW = 8_192
 
+/** The first window is small, and each one after it twice as large: nothing can be skipped until good listings are known. */
+const FIRST_WINDOW = 512
+
 /** Numbers per listing on the board: its gain, what it covers, its openness, and the turn of the last term it contains. */
 const GAIN = 0
 const COVER = 1
@@ -71,7 +74,7 @@ export class Scoreboard {
   /** A bit per listing of the window that contains a term or is watched. */
   readonly #seen: Uint32Array
 
-  /** `window`: how many listings are tallied at once, a multiple of 32. */
+  /** `window`: how many listings are tallied at once at most, a multiple of 32. */
   constructor({ window = WINDOW }: { readonly window?: number } = {}) {
     this.#window = window
     this.#cells = new Float32Array(CELL * window)
@@ -91,12 +94,12 @@ export class Scoreboard {
     const found: Tally[] = []
     let total = 0
     let least = 0
-    for (let start = 0; start < end; start += this.#window) {
-      const watchedHere = this.#watch(waiting, start)
+    for (const { start, until } of windows(end, this.#window)) {
+      const watchedHere = this.#watch(waiting, start, until)
       for (let at = 0; at < reading.length; at++) {
         const next = reading[at] as Reading
-        if ((bounds[at] as number) < least) total += this.#addToHeld(next, query, start, at + 1)
-        else this.#add(next, postings, start, at + 1)
+        if ((bounds[at] as number) < least) total += this.#addToHeld(next, query, start, until, at + 1)
+        else this.#add(next, postings, start, until, at + 1)
       }
       this.#release()
       for (let at = 0; at < this.#count; at++) {
@@ -131,10 +134,10 @@ export class Scoreboard {
   }
 
   /** Begins a window, and puts the watched listings on the board. Returns how many there are in it. */
-  #watch(waiting: number[], start: number): number {
+  #watch(waiting: number[], start: number, until: number): number {
     this.#count = 0
-    this.#seen.fill(0)
-    while ((waiting.at(-1) ?? Number.POSITIVE_INFINITY) < start + this.#window) {
+    this.#seen.fill(0, 0, (until - start + 31) >>> 5)
+    while ((waiting.at(-1) ?? Number.POSITIVE_INFINITY) < until) {
       const place = (waiting.pop() as number) - start
       const cell = CELL * place
       if (place < 0 || this.#cells[cell + TURN] !== 0) continue
@@ -148,19 +151,25 @@ export class Scoreboard {
   }
 
   /** Adds the gains of all listings in the window that contain a term. */
-  #add({ term, cursors }: Reading, { values }: PostingLists, start: number, turn: number): void {
+  #add(
+    { term, cursors }: Reading,
+    { values }: PostingLists,
+    start: number,
+    until: number,
+    turn: number,
+  ): void {
     const { weight, cover } = term
     const cells = this.#cells
     const held = this.#held
     const seen = this.#seen
-    const until = (start + this.#window) * (IMPACT_MASK + 1)
+    const above = until * (IMPACT_MASK + 1)
     let count = this.#count
     for (const cursor of cursors) {
       const { end, extra } = cursor
       let at = cursor.at
       for (; at < end; at++) {
         const posting = values[at] as number
-        if (posting >= until) break
+        if (posting >= above) break
         const place = (posting >>> LISTING_SHIFT) - start
         const cell = CELL * place
         const last = cells[cell + TURN] as number
@@ -186,20 +195,26 @@ export class Scoreboard {
   }
 
   /** Adds the gains of the listings on the board that contain a term. Returns how many others contain it and no earlier one. */
-  #addToHeld({ term, cursors }: Reading, query: BoardQuery, start: number, turn: number): number {
+  #addToHeld(
+    { term, cursors }: Reading,
+    query: BoardQuery,
+    start: number,
+    until: number,
+    turn: number,
+  ): number {
     const { weight, cover } = term
     const { values } = query.postings
     const isAccepted = query.countsAll ? query.isAccepted : undefined
     const cells = this.#cells
     const seen = this.#seen
-    const until = (start + this.#window) * (IMPACT_MASK + 1)
+    const above = until * (IMPACT_MASK + 1)
     let others = 0
     for (const cursor of cursors) {
       const { end, extra } = cursor
       let at = cursor.at
       for (; at < end; at++) {
         const posting = values[at] as number
-        if (posting >= until) break
+        if (posting >= above) break
         const place = (posting >>> LISTING_SHIFT) - start
         const bits = seen[place >>> 5] as number
         const bit = 1 << (place & 31)
@@ -225,6 +240,17 @@ export class Scoreboard {
     }
     return others
   }
+}
+
+/** The windows over all listings below `end`. */
+function windows(end: number, largest: number): { readonly start: number; readonly until: number }[] {
+  const all: { readonly start: number; readonly until: number }[] = []
+  let size = Math.min(FIRST_WINDOW, largest)
+  for (let start = 0; start < end; start += size) {
+    if (start > 0) size = Math.min(start, largest)
+    all.push({ start, until: start + size })
+  }
+  return all
 }
 
 /** The turn of a listing that is watched and contains no term so far. */

@@ -125,7 +125,9 @@ class Closest {
   numbers(): number[] {
     this.#sortOut()
     const pairs = this.#rooms.found(this.#query)
-    return Array.from({ length: this.#found }, (_, at) => pairs[2 * at] as number)
+    const numbers: number[] = []
+    for (let at = 0; at < this.#found; at++) numbers.push(pairs[2 * at] as number)
+    return numbers
   }
 
   /** Drops what is rejected or too far away, and lowers the limit. */

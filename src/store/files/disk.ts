@@ -1,4 +1,7 @@
-/** What a file store uses of a file system; `node:fs/promises` fits. Failures have a `code`, such as `ENOENT`. */
+/**
+ * The file system functions that a file store needs; `node:fs/promises` has them. Errors have a `code`, such as
+ * `ENOENT`.
+ */
 export interface Disk {
   access(path: string): Promise<void>
   mkdir(path: string, options: { readonly mode: number }): Promise<unknown>
@@ -18,7 +21,7 @@ export interface Disk {
 export interface DiskFile {
   chmod(mode: number): Promise<void>
   writeFile(content: string | Uint8Array): Promise<void>
-  /** Resolves once the content is on the disk, whatever happens to the machine. */
+  /** Resolves once the content is on the disk and survives a power failure. */
   sync(): Promise<void>
   close(): Promise<void>
 }

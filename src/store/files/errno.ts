@@ -3,7 +3,7 @@ export function errnoOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** What the work returns, or undefined when what it works on does not exist. */
+/** The result of the work, or undefined if its file does not exist. */
 export async function unlessMissing<Value>(work: Promise<Value>): Promise<Value | undefined> {
   try {
     return await work

@@ -4,7 +4,7 @@ import type { Disk } from './disk.ts'
 import { errnoOf } from './errno.ts'
 
 /**
- * Makes a folder and the missing ones above it; an existing folder is left as it is. Rejects where no folder can be made:
+ * Creates a folder and its missing parents; an existing folder is left unchanged. Rejects if no folder can be created:
  * Node's own `recursive: true` never returns in folders such as /proc.
  */
 export async function makeFolder(
@@ -18,7 +18,7 @@ export async function makeFolder(
   await disk.mkdir(path, options).catch(ignoreExisting)
 }
 
-/** False when its parent is missing. */
+/** False if its parent is missing. */
 async function isMade(path: string, options: { readonly mode: number }, disk: Disk): Promise<boolean> {
   try {
     await disk.mkdir(path, options).catch(ignoreExisting)

@@ -4,7 +4,7 @@ import type { Disk } from './disk.ts'
 import { unlessMissing } from './errno.ts'
 import { ValueFolder } from './value-folder.ts'
 
-/** How many folders the value folders are spread over; each sweep looks at one. */
+/** The number of folders that the value folders are spread over; each sweep covers one. */
 export const SHARDS = 256
 const SWEEP_EVERY_MS = 10_000
 /** No write takes this long, unless its process is dead or stopped. */
@@ -20,8 +20,9 @@ export interface SweeperOptions {
 }
 
 /**
- * Removes expired values and what killed processes left behind, in the background: a part of the directory at a time, so
- * that nobody waits for a listing. It starts at a random part, so that many short processes clear up as one long one does.
+ * Removes expired values and leftovers of killed processes in the background, one part of the directory at a time, so
+ * that nobody waits for a long listing. It starts at a random part, so that many short processes clean up like one long
+ * one.
  */
 export class Sweeper {
   readonly #options: SweeperOptions
@@ -35,12 +36,12 @@ export class Sweeper {
     this.#shard = Math.floor(options.random() * SHARDS)
   }
 
-  /** Sweeps from now on; does nothing when it does already. */
+  /** Starts sweeping, unless it already does. */
   start(): void {
     if (this.#stopTimer === undefined && !this.#isStopped) this.#sleep()
   }
 
-  /** Stops, and waits for a sweep under way. */
+  /** Stops, and waits for a running sweep. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#stopTimer?.()
@@ -49,7 +50,7 @@ export class Sweeper {
 
   #sleep(): void {
     this.#stopTimer = this.#options.schedule(SWEEP_EVERY_MS, () => {
-      // A directory that cannot be read now is tried again; whoever uses the store learns the reason.
+      // A directory that cannot be read now is tried again; users of the store get the reason.
       this.#sweeping = this.#sweep()
         .catch(() => {})
         .then(() => {
@@ -77,7 +78,7 @@ export class Sweeper {
     const { disk, now } = this.#options
     const found = await unlessMissing(disk.stat(draft))
     if (found === undefined || found.mtimeMs >= now() - LEFTOVER_AFTER_MS) return
-    // Renamed first: its owner, if only slow, must not move a half-emptied folder into place.
+    // Renamed first: if its owner is only slow, it must not move a half-emptied folder into place.
     const dead = draft.endsWith(DEAD) ? draft : draft + DEAD
     await unlessMissing(disk.rename(draft, dead))
     await disk.rm(dead, { recursive: true, force: true })

@@ -6,7 +6,7 @@ import { errnoOf, unlessMissing } from './errno.ts'
 import { makeFolder } from './make-folder.ts'
 import { writeNew } from './write-whole.ts'
 
-/** Which file holds the current value. `name` is different after every change, and never used twice. */
+/** Names the current value file. `name` differs after every change, and is never reused. */
 export interface Head {
   readonly name: string
   readonly valueFile: string
@@ -17,13 +17,12 @@ const PRIVATE_FILE = { mode: 0o600 }
 const PRIVATE_FOLDER = { mode: 0o700 }
 
 /**
- * One value in a folder of its own, which any number of processes may replace at the same time, without a lock.
- *
- * The folder holds a value file and a *head*: an empty file whose name says which value file is current. To replace the
- * value, a process writes a new value file and then renames the head that it has seen. A head can be renamed away only
- * once, so of several processes that saw the same head one succeeds; the others find it gone and start again with
- * the new value. A folder appears complete, by a rename, and disappears only when it is empty. A process that is killed
- * at any of these steps leaves either the old head or the new one, and perhaps a value file that no head names.
+ * One value in a separate folder, which any number of processes may replace at the same time, without a lock. The
+ * folder has a value file and a *head*: an empty file whose name identifies the current value file. To replace the
+ * value, a process writes a new value file and then renames the head that it has seen. A head can be renamed only once,
+ * so of several processes that saw the same head one succeeds; the others find it gone and retry with the new value. A
+ * folder is moved into place complete, and removed only when it is empty. A process that is killed at any of these
+ * steps leaves either the old head or the new one, and perhaps an unused value file.
  */
 export class ValueFolder {
   readonly path: string
@@ -37,12 +36,12 @@ export class ValueFolder {
     this.#disk = disk
   }
 
-  /** The current head; undefined when there is no value. */
+  /** The current head; undefined if there is no value. */
   async head(): Promise<Head | undefined> {
     return (await this.#look()).head
   }
 
-  /** The current head and the content of its value file; the content is undefined when the file is missing. */
+  /** The current head and the content of its value file; the content is undefined if the file is missing. */
   async read(): Promise<{ head: Head; content: Uint8Array | undefined } | undefined> {
     for (;;) {
       const head = await this.head()
@@ -54,14 +53,14 @@ export class ValueFolder {
     }
   }
 
-  /** Replaces the value that `seen` names, or adds one where there was none; false when another process was first. */
+  /** Replaces the value of the head `seen`, or adds one if there was none; false if another process was first. */
   async replace(seen: Head | undefined, content: Uint8Array, expiresAt: number): Promise<boolean> {
     return seen === undefined
       ? await this.#create(content, expiresAt)
       : await this.#swap(seen, content, expiresAt)
   }
 
-  /** Removes the value that `seen` names; false when another process has changed it. */
+  /** Removes the value of the head `seen`; false if another process has changed it. */
   async remove(seen: Head): Promise<boolean> {
     if (!(await didExist(this.#disk.unlink(this.#file(seen.name))))) return false
     await this.#discard([seen.valueFile])
@@ -69,7 +68,7 @@ export class ValueFolder {
     return true
   }
 
-  /** Removes what killed processes left behind before the time given, in milliseconds. */
+  /** Removes leftovers of killed processes that are older than the given time, in milliseconds. */
   async tidy(before: number): Promise<void> {
     const { head, names } = await this.#look()
     if (head === undefined) return await this.#clear()
@@ -77,7 +76,7 @@ export class ValueFolder {
     const old = await Promise.all(others.map((name) => this.#isOlder(name, before)))
     const leftovers = others.filter((_, index) => old[index])
     if (leftovers.length === 0) return
-    // A process that wrote one of these may only be slow. Under a new head its change cannot succeed any more.
+    // A process that wrote one of these may only be slow. Under a new head its change can no longer succeed.
     const fenced = headName(head.valueFile, head.expiresAt)
     if (await didExist(this.#disk.rename(this.#file(head.name), this.#file(fenced))))
       await this.#discard(leftovers)
@@ -114,7 +113,7 @@ export class ValueFolder {
     return false
   }
 
-  /** Empties and removes a folder without a head: whoever wrote the value files in it can no longer make them current. */
+  /** Empties and removes a folder without a head: its value files can no longer become current. */
   async #clear(): Promise<void> {
     const { head, names } = await this.#look()
     if (head !== undefined) return
@@ -127,7 +126,7 @@ export class ValueFolder {
     for (;;) {
       const names = (await unlessMissing(this.#disk.readdir(this.path))) ?? []
       const head = names.map(parseHead).find((parsed) => parsed !== undefined)
-      // A listing during a rename may show neither the old name nor the new: only the same listing twice is believed.
+      // A listing during a rename may show neither the old name nor the new one: only two equal listings are trusted.
       const listing = names.toSorted().join('/')
       if (head !== undefined || listing === '' || listing === before) return { head, names }
       before = listing
@@ -153,7 +152,7 @@ export class ValueFolder {
   }
 }
 
-/** How a rename onto a folder that is not empty fails; on Windows, onto any folder. */
+/** How a rename onto a non-empty folder fails; on Windows, onto any folder. */
 const OCCUPIED: ReadonlySet<string | undefined> = new Set(
   process.platform === 'win32' ? ['EEXIST', 'EPERM', 'EACCES'] : ['ENOTEMPTY', 'EEXIST'],
 )
@@ -173,7 +172,7 @@ function parseHead(name: string): Head | undefined {
   return { name, valueFile, expiresAt: expiry === 'never' ? Number.POSITIVE_INFINITY : Number(expiry) }
 }
 
-/** False when what it works on does not exist. */
+/** False if its file does not exist. */
 async function didExist(work: Promise<void>): Promise<boolean> {
   return (await unlessMissing(work.then(() => true))) ?? false
 }

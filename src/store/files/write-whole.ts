@@ -5,9 +5,9 @@ import type { Disk } from './disk.ts'
 import { unlessMissing } from './errno.ts'
 
 /**
- * Replaces a file whole or not at all: every reader sees the old content or the new, even when this process is killed or
- * the power fails. An existing file keeps its mode; a new one gets the given mode, less the umask. A symbolic link is
- * replaced, not followed.
+ * Replaces a file atomically: every reader sees the old content or the new, even if this process is killed or the power
+ * fails. An existing file keeps its mode; a new one gets the given mode, minus the umask. A symbolic link is replaced,
+ * not followed.
  */
 export async function writeWhole(
   path: string,
@@ -16,7 +16,7 @@ export async function writeWhole(
 ): Promise<void> {
   const present = await unlessMissing(platform.lstat(path))
   const ownMode = present?.isFile() ? present.mode & 0o777 : undefined
-  // Beside the file, on the same disk; its name may already be as long as a name can be.
+  // Beside the file, on the same disk; the file's own name may already have the maximum length.
   const draft = join(dirname(path), `.toolcrib-${randomUUID()}.tmp`)
   try {
     await writeNew(draft, content, { mode, ownMode })
@@ -26,7 +26,7 @@ export async function writeWhole(
   }
 }
 
-/** Writes a file that must not exist yet, and waits until its content is on the disk. A failure leaves no file behind. */
+/** Writes a file that must not exist yet, and waits until its content is on the disk. A failure leaves no file. */
 export async function writeNew(
   path: string,
   content: string | Uint8Array,

@@ -18,20 +18,20 @@ import { script, tagged } from './redis-store.ts'
 export interface RedisAnnouncementsOptions {
   /** As for `redisStore()`. */
   readonly url?: string
-  /** A client of `ioredis` in place of `url`. A second connection like it is opened for reading. */
+  /** A client of `ioredis` instead of `url`. A second connection with the same options is opened for reading. */
   readonly client?: RedisClient
-  /** Every key begins with it; `toolcrib:` by default. Replicas with the same prefix announce to each other. */
+  /** The prefix of every key; `toolcrib:` by default. Replicas with the same prefix announce to each other. */
   readonly prefix?: string
   /** How long publishing waits for Redis; 2,000 by default. */
   readonly patienceMs?: number
-  /** About how many messages are kept for replicas that were away; 1,000 by default. */
+  /** About how many messages are kept for unreachable replicas; 1,000 by default. */
   readonly maxKept?: number
-  /** Starts timers; those of the platform by default, which keep no process alive. */
+  /** Starts timers. Default: the platform's, which do not keep a process alive. */
   readonly schedule?: Schedule
 }
 
 /**
- * Announcements between replicas over a stream in Redis. A replica that lost its connection reads on where it stopped.
+ * Announcements between replicas over a Redis stream. A replica that lost its connection continues where it stopped.
  * Throws `config-invalid` for an unknown option, and without a `url` or a `client`.
  */
 export function redisAnnouncements(options: RedisAnnouncementsOptions): Announcements {
@@ -53,7 +53,7 @@ const OPTIONS: OptionRules<RedisAnnouncementsOptions> = {
   schedule: anyFunction,
 }
 
-/** Messages are numbered without gaps: whoever sees a number missing has missed something. */
+/** Messages are numbered without gaps, so that a missing number is noticed. */
 const PUBLISH = script(`
 local number = redis.call('INCR', KEYS[2])
 redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'n', number, 't', ARGV[1], 'b', ARGV[2])
@@ -61,8 +61,8 @@ return number
 `)
 
 /**
- * Notes until when a replica is alive, by the clock of Redis, and forgets those whose time is over. A stream that never
- * had a message gets one, so that its readers notice when Redis loses everything; whoever comes first writes it.
+ * Records until when a replica is alive, by the clock of Redis, and removes expired ones. If a stream never had a
+ * message, it gets one, so that its readers notice when Redis loses everything; the first replica writes it.
  */
 const NOTE_ALIVE = script(`
 local time = redis.call('TIME')
@@ -158,7 +158,7 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 const BEGINNING = '0-0'
 
-/** Reads one stream over a connection of its own, which waits for messages. */
+/** Reads one stream over a separate connection, which blocks for messages. */
 class StreamReader {
   readonly #link: RedisLink
   readonly #listener: AnnouncementListener
@@ -182,7 +182,7 @@ class StreamReader {
         await this.#readOnce()
         pauseMs = FIRST_PAUSE_MS
       } catch {
-        // Whatever is said while it cannot be read: the numbers will show.
+        // Messages that are missed now are noticed by their numbers.
         await this.#pause(pauseMs)
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)
       }
@@ -223,14 +223,14 @@ class StreamReader {
   }
 
   /**
-   * A stream that was deleted and began again, perhaps with a clock that went back, has nothing after our position; nor
-   * has one of a Redis that went back to an older state, as after a failover.
+   * Notices that a stream was deleted and began again, perhaps with an earlier clock, or that Redis returned to an
+   * older state, as after a failover: then there is nothing after our position.
    */
   async #notice(): Promise<void> {
     const newest = await this.#newest()
     if (newest.number >= (this.#last?.number ?? 0)) return
     this.#last = { id: BEGINNING, number: 0 }
-    // Whoever listens may have written other things to this Redis, which are lost as well.
+    // The subscriber may have written other things to this Redis, which are lost as well.
     tell(() => this.#listener.missed())
   }
 
@@ -247,7 +247,7 @@ class StreamReader {
     this.#client = client
     if (this.#isStopped) client.disconnect()
     else if (client.status === 'wait') await client.connect()
-    // Redis may have lost everything while it was away.
+    // Redis may have lost everything while it was unreachable.
     await this.#notice()
     return client
   }
@@ -275,7 +275,7 @@ function readFields(fields: readonly string[]): { number: number; topic: string;
   return { number: Number(named.get('n')), topic: named.get('t') ?? '', body: parsed(text) }
 }
 
-/** Somebody else may have written to the stream. */
+/** Other programs may have written to the stream. */
 function parsed(text: string): JsonValue {
   try {
     return JSON.parse(text)

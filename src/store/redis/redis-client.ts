@@ -1,12 +1,12 @@
 import { describeError, ToolcribError } from '../../errors.ts'
 import { type Schedule, waitPatiently } from '../../time.ts'
 
-/** Entries of a stream: their ids, and names and values in turn. */
+/** Entries of a stream: their ids, and alternating names and values. */
 export type StreamEntries = [id: string, fields: string[]][]
 
 type Argument = string | Buffer | number
 
-/** What is used of a Redis client: `Redis` and `Cluster` of `ioredis` fit. */
+/** The part of a Redis client that is used: `Redis` and `Cluster` of `ioredis` implement it. */
 export interface RedisClient {
   readonly status: string
   getBuffer(key: string): Promise<Buffer | null>
@@ -31,7 +31,7 @@ export interface RedisClient {
   on(event: 'ready' | 'error' | 'close', listener: (error?: unknown) => void): unknown
 }
 
-/** Which Redis, and how long to wait for it. */
+/** Which Redis to use, and how long to wait for it. */
 export interface RedisAddress {
   readonly url?: string | undefined
   readonly client?: RedisClient | undefined
@@ -40,8 +40,8 @@ export interface RedisAddress {
 }
 
 /**
- * Opens a client for an address, or one more like the client that was given. `ioredis` is loaded here, with the first
- * use. Throws `config-invalid` when it is not installed, or the address is not one of Redis.
+ * Creates a client for an address, or another one like the given client. `ioredis` is loaded here, on first use. Throws
+ * `config-invalid` if it is not installed, or for an invalid address.
  */
 export async function openClient({ url, client, patienceMs }: RedisAddress): Promise<RedisClient> {
   if (client !== undefined) return client
@@ -51,12 +51,12 @@ export async function openClient({ url, client, patienceMs }: RedisAddress): Pro
     // Commands of one tick share a round trip.
     enableAutoPipelining: true,
     lazyConnect: true,
-    // What a lost connection left open fails at once: nothing is sent twice.
+    // Pending commands of a lost connection fail at once: nothing is sent twice.
     maxRetriesPerRequest: 0,
     connectTimeout: patienceMs,
     connectionName: 'toolcrib',
     retryStrategy: reconnectDelay,
-    // After a failover the old primary is read-only: another connection finds the new one.
+    // After a failover the old primary is read-only: a new connection finds the new one.
     reconnectOnError: ({ message }: Error) => message.startsWith('READONLY'),
   }
   if (kind === 'cluster')
@@ -65,7 +65,7 @@ export async function openClient({ url, client, patienceMs }: RedisAddress): Pro
       lazyConnect: true,
       redisOptions: { ...common, ...tlsOf(text) },
       clusterRetryStrategy: reconnectDelay,
-      // A command whose reply was lost would be sent again, though it may have been carried out.
+      // A command whose reply was lost would be sent again, although it may have been executed.
       retryDelayOnFailover: 0,
     })
   const own = { ...common, enableOfflineQueue: false }
@@ -75,7 +75,7 @@ export async function openClient({ url, client, patienceMs }: RedisAddress): Pro
       ...sentinelsOf(text),
       ...tlsOf(text),
       sentinelRetryStrategy: reconnectDelay,
-      // What a Sentinel has not answered by then, the next one is asked.
+      // If a Sentinel has not answered by then, the next one is asked.
       sentinelCommandTimeout: patienceMs,
     })
   return new Redis(text, own)
@@ -122,7 +122,7 @@ const SENTINEL_KEYS = ['name', 'sentinel']
 function sentinelsOf(text: string): object {
   const { host, pathname, searchParams } = new URL(text)
   const database = pathname.slice(1)
-  // Neither is quoted: a password that is not encoded can end up there.
+  // Neither is quoted: an unencoded password may end up there.
   if (!/^\d{0,9}$/.test(database))
     throw new ToolcribError(
       'config-invalid',
@@ -142,7 +142,7 @@ function sentinelsOf(text: string): object {
   return { sentinels, name: searchParams.get('name') ?? 'mymaster', db: Number(database) }
 }
 
-/** A cluster's nodes name each other by address, so the credentials and TLS of the first apply to all of them. */
+/** A cluster's nodes name each other by address, so the credentials and TLS of the first apply to all. */
 function tlsOf(text: string): object {
   const { protocol, username, password } = new URL(text)
   return {
@@ -153,8 +153,8 @@ function tlsOf(text: string): object {
 }
 
 /**
- * A connection to Redis, made with the first command. A command waits for a connection and for its reply, a bounded time
- * in all; while Redis is away for longer than that, commands fail at once.
+ * A connection to Redis, opened with the first command. A command waits a bounded time for a connection and for its
+ * reply; while Redis is unreachable for longer, commands fail at once.
  */
 export class RedisLink {
   readonly #address: RedisAddress
@@ -195,7 +195,7 @@ export class RedisLink {
     return settled.reply
   }
 
-  /** Runs a script, by its hash where Redis knows it. */
+  /** Runs a script, by its hash if Redis knows it. */
   async run(script: Script, keys: readonly string[], ...args: Argument[]) {
     try {
       return await this.ask((client) => client.evalsha(script.sha1, keys.length, ...keys, ...args))
@@ -205,7 +205,7 @@ export class RedisLink {
     }
   }
 
-  /** One more client to the same Redis, for commands that block their connection. */
+  /** Another client of the same Redis, for commands that block their connection. */
   async duplicate(): Promise<RedisClient> {
     const client = (await this.#open()).duplicate()
     client.on('error', () => {})
@@ -214,11 +214,11 @@ export class RedisLink {
 
   close(): void {
     if (!this.#isOwn) return
-    // A client that could not be made has nothing to close.
+    // A client that could not be created need not be closed.
     this.#client?.then((client) => client.disconnect()).catch(() => {})
   }
 
-  /** What a failure of Redis is called outside. Commands and their arguments, which the client's errors hold, stay out. */
+  /** Converts a failure of Redis. The commands and arguments in the client's errors are left out. */
   failure(thrown: unknown): ToolcribError {
     if (thrown instanceof ToolcribError) return thrown
     const reason = describeError(thrown)
@@ -265,7 +265,7 @@ export class RedisLink {
   }
 }
 
-/** A script of Redis, and the hash that it is known by. */
+/** A Redis script, and its hash. */
 export interface Script {
   readonly lua: string
   readonly sha1: string

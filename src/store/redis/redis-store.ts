@@ -18,23 +18,25 @@ import { type RedisClient, RedisLink, type Script } from './redis-client.ts'
 export interface RedisStoreOptions {
   /**
    * `redis://[user:password@]host[:port][/database]`; `rediss://` with TLS; `redis+cluster://` for a cluster. With
-   * `redis+sentinel://`, host and port are a Sentinel's; `?name=` is the primary's (`mymaster`), and each `&sentinel=host:port`
-   * one more Sentinel.
+   * `redis+sentinel://`, host and port are a Sentinel's; `?name=` is the name of the primary (`mymaster`), and each
+   * `&sentinel=host:port` is another Sentinel.
    */
   readonly url?: string
-  /** A client of `ioredis` in place of `url`. Closing the store leaves it open. */
+  /** A client of `ioredis` instead of `url`. Closing the store leaves it open. */
   readonly client?: RedisClient
-  /** Every key begins with it; `toolcrib:` by default. With a hash tag, `{team}:`, all keys are in one slot of a cluster. */
+  /**
+   * The prefix of every key; `toolcrib:` by default. With a hash tag, `{team}:`, all keys are in one slot of a cluster.
+   */
   readonly prefix?: string
   /** How long an operation waits for a connection, and for each reply; 2,000 by default. */
   readonly patienceMs?: number
-  /** Called for a value that cannot be read; it counts as absent. By default the message is a Node.js warning. */
+  /** Called for a value that cannot be read; it counts as absent. Default: emits a Node.js warning. */
   readonly onDamaged?: (error: ToolcribError) => void
-  /** Starts timers; those of the platform by default. */
+  /** Starts timers. Default: the platform's. */
   readonly schedule?: Schedule
-  /** Numbers from 0 to 1, which spread retries; `Math.random` by default. */
+  /** Returns numbers from 0 to 1, which spread retries. Default: `Math.random`. */
   readonly random?: () => number
-  /** Names versions of values; random by default. */
+  /** Generates versions of values. Default: random. */
   readonly newId?: () => string
 }
 
@@ -62,11 +64,11 @@ const OPTIONS: OptionRules<RedisStoreOptions> = {
 
 /** A retry means that another process made its change. */
 const MAX_TRIES = 100
-/** After so many tries in vain a process asks for a turn, in which nobody else writes. */
+/** After this many failed tries a process requests a turn, in which nobody else writes. */
 const TRIES_BEFORE_TURN = 3
 /** A process that dies in its turn delays the others by this long. */
 const TURN_MS = 250
-/** The more tries in vain, the more others wait too. */
+/** The pause grows with the number of failed tries. */
 const PAUSE_PER_TRY_MS = 32
 const MAX_PAUSE_MS = 1_000
 
@@ -137,14 +139,14 @@ class RedisStore implements Store {
         tries > TRIES_BEFORE_TURN ? TURN_MS : '',
       )
       if (outcome === REPLACED) return encoded === undefined ? undefined : decodeValue(encoded)
-      // In its turn nobody else writes, and everyone waits for it.
+      // During its turn nobody else writes, and everyone waits for it.
       if (outcome !== MY_TURN) await this.#pause(tries)
     }
     const message = `a value in Redis was changed by others ${MAX_TRIES} times while it was to be updated`
     throw new ToolcribError('store-unavailable', message)
   }
 
-  /** The value, and the version to replace; of a damaged value only the version. */
+  /** The value, and the version to replace; for a damaged value only the version. */
   async #read(name: string): Promise<{ readonly version: string; readonly value?: StoredValue }> {
     const reply = await this.#link.ask((client) => client.getBuffer(name))
     if (reply === null) return { version: '' }
@@ -184,11 +186,14 @@ const VERSION_BYTES = 16
 const JSON_MARK = 'j'.charCodeAt(0)
 const BYTES_MARK = 'b'.charCodeAt(0)
 
-/** What the script returns when it replaced the value, and when it did not but this process has the turn; otherwise 0. */
+/** What the script returns if it replaced the value, and if it did not but this process has the turn; otherwise 0. */
 const REPLACED = 1
 const MY_TURN = 2
 
-/** Replaces a value if its version is the expected one and nobody else has the turn. Otherwise takes the turn if asked to. */
+/**
+ * Replaces a value if its version is the expected one and nobody else has the turn. Otherwise takes the turn if
+ * requested.
+ */
 const REPLACE = script(`
 local turn = redis.call('GET', KEYS[2])
 if redis.call('GETRANGE', KEYS[1], 0, ${VERSION_BYTES - 1}) == ARGV[1] and (not turn or turn == ARGV[4]) then
@@ -210,8 +215,8 @@ export function script(lua: string): Script {
 }
 
 /**
- * The key in braces, a hash tag: what belongs to it is in the same slot of a cluster. A brace that closes would end the
- * tag early. Where the prefix has a tag, that one counts.
+ * The key in braces, a hash tag, so that everything about it is in the same slot of a cluster. A closing brace would
+ * end the tag early. If the prefix has a tag, that one applies.
  */
 export function tagged(key: string, prefix: string): string {
   if (/\{[^}]+\}/.test(prefix)) return key
@@ -237,7 +242,7 @@ function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 }
 
-/** Thousands of years: Redis refuses what would overflow its clock. */
+/** Thousands of years: Redis rejects values that would overflow its clock. */
 const LONGEST_TTL_MS = 1e14
 
 function ttlOf(options: WriteOptions): number | undefined {

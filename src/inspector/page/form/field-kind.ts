@@ -6,7 +6,7 @@ export type Schema = Readonly<Record<string, unknown>>
 /** Which control fits a schema. `json` fits them all. */
 export type FieldKind = 'text' | 'number' | 'flag' | 'choice' | 'variants' | 'list' | 'object' | 'json'
 
-/** Deeper levels are written as JSON. */
+/** Deeper levels are edited as JSON. */
 export const MAX_DEPTH = 6
 
 export function fieldKind(schema: Schema, depth: number): FieldKind {
@@ -31,7 +31,7 @@ export function fieldKind(schema: Schema, depth: number): FieldKind {
   }
 }
 
-/** The alternatives of a schema, without null: leaving the field empty says the same. */
+/** The alternatives of a schema, without null: an empty field means the same. */
 export function variantsOf(schema: Schema): readonly unknown[] {
   const given = Array.isArray(schema.oneOf) ? schema.oneOf : Array.isArray(schema.anyOf) ? schema.anyOf : []
   return given.filter((each) => record(each).type !== 'null').slice(0, 30)
@@ -58,7 +58,7 @@ export function mainType(schema: Schema): string | undefined {
   return items === undefined ? undefined : 'array'
 }
 
-/** What a form starts with: defaults, and the parts that must be there. Undefined stays out of the call. */
+/** The initial value of a form: defaults, and required parts. Undefined values are left out of the call. */
 export function initialValue(given: unknown, root: unknown, isRequired: boolean, depth = 0): unknown {
   const schema = openSchema(given, root)
   if (schema.default !== undefined) return schema.default

@@ -18,7 +18,7 @@ export interface FieldProps {
   readonly depth: number
   readonly id: string
   readonly isRequired: boolean
-  /** Says what the field is where no label is beside it. */
+  /** The accessible name of the field if no label is beside it. */
   readonly label: string
 }
 

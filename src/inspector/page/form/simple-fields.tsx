@@ -1,6 +1,6 @@
 import type { FieldProps } from './schema-field.tsx'
 
-/** Texts that are longer than a line by their nature. */
+/** Names of texts that are usually longer than a line. */
 const LONG = /content|body|text|query|code|description|message|prompt|script/i
 
 export function TextField({ schema, value, onChange, id, label, isRequired }: FieldProps) {
@@ -11,7 +11,7 @@ export function TextField({ schema, value, onChange, id, label, isRequired }: Fi
     'aria-label': label,
     value: text,
     placeholder: placeholderOf(schema),
-    // An optional text that is empty stays out of the call.
+    // An empty optional text is left out of the call.
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) =>
       onChange(currentTarget.value === '' && !isRequired ? undefined : currentTarget.value),
   }

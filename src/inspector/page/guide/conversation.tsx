@@ -7,7 +7,7 @@ import { ToolName } from '../ui/badge.tsx'
 import { Card } from '../ui/card.tsx'
 import { Failed } from '../ui/state.tsx'
 
-/** The conversation as far as it has played; it goes on while one looks at other views. */
+/** The conversation so far; it continues while the user looks at other views. */
 const lines = signal<readonly PlayLine[]>([])
 const error = signal<string | undefined>(undefined)
 /** Whether it has played to its end. */
@@ -16,7 +16,7 @@ export const hasPlayed = computed(() => lines.value.some(({ kind }) => kind === 
 export const hasBegun = computed(() => lines.value.length > 0)
 const isPlaying = signal(false)
 
-/** A short conversation with the bundled servers, for those who have no client connected yet. */
+/** A short conversation with the bundled servers, for users without a connected client. */
 export function ConversationCard() {
   return (
     <Card title="A conversation to watch" aside={<PlayButton />}>

@@ -7,7 +7,7 @@ import { Conversation, hasPlayed, PlayButton } from './conversation.tsx'
 interface Step {
   readonly title: string
   readonly text: string
-  /** Where the step is seen. */
+  /** The view that shows the step. */
   readonly view: string
   readonly rest?: string
 }
@@ -30,14 +30,14 @@ const STEPS: readonly Step[] = [
     rest: 'add two numbers',
   },
   {
-    title: 'Mend a search that missed',
-    text: 'Nobody could order the pizza. Say which tool should have come: that becomes a search hint, or a query for your tests. A search that finds nothing at all is kept under “Misses”.',
+    title: 'Fix a search that missed',
+    text: 'No tool could order the pizza. Choose the tool that should have been found: your answer becomes a search hint, or a query for your tests. A search that finds nothing at all is kept under “Misses”.',
     view: 'search',
     rest: 'pizza delivery',
   },
   {
     title: 'Connect your own client',
-    text: 'The page shows the change of its config before anything is written, and can undo it.',
+    text: 'The page shows the change to its config before writing it, and can undo it.',
     view: 'clients',
   },
 ]
@@ -58,7 +58,7 @@ export function openGuide(): void {
   show(0)
 }
 
-/** A short path through the views, for those who see them for the first time. */
+/** A short tour of the views, for new users. */
 export function Guide() {
   return step.value === undefined ? null : <OpenGuide at={step.value} />
 }

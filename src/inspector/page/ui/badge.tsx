@@ -36,7 +36,7 @@ const SERVER_TONES: Readonly<Record<string, Tone>> = {
 
 const DOTS: Readonly<Record<string, string>> = { ready: 'good', connecting: 'warn', failed: 'bad' }
 
-/** The state of a server where there is no room for the word. */
+/** The state of a server, if there is no room for the word. */
 export function ServerDot({
   state,
   needs,
@@ -65,7 +65,7 @@ export function ServerState({
   return <Badge tone={tone}>{wordOf(state, needs)}</Badge>
 }
 
-/** Approval and sign-in wait for a person; they are not faults. */
+/** Approval and sign-in need the user; they are not faults. */
 function isStep(needs: keyof typeof NEEDS | undefined): boolean {
   return needs === 'approval' || needs === 'sign-in'
 }
@@ -75,7 +75,7 @@ function wordOf(state: string, needs: keyof typeof NEEDS | undefined): string {
   return state === 'cold' ? 'asleep' : state
 }
 
-/** `mcp__files__read` as `files · read`, with the whole name for those who need it. */
+/** `mcp__files__read` as `files · read`, with the whole name as a tooltip. */
 export function ToolName({ name }: { readonly name: string }) {
   const [, server, own] = /^mcp__(.+?)__(.+)$/s.exec(name) ?? []
   if (server === undefined) return <span class="tool-name">{name}</span>

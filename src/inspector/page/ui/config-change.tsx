@@ -2,7 +2,7 @@ import type { Input } from '../../api/routes.ts'
 import { tell } from '../api-client.ts'
 import { FileChange } from './file-change.tsx'
 
-/** Shows what a change makes of the config, and writes it when asked to. */
+/** Shows a change of the config, and writes it when confirmed. */
 export function ConfigChange({
   edit,
   onClose,

@@ -4,7 +4,7 @@ export interface Piece {
   readonly text: string
 }
 
-/** Beyond this, the middle is shown as replaced: a comparison must not hold up the page. */
+/** Beyond this, the middle is shown as replaced: a comparison must not block the page. */
 const MAX_CELLS = 4_000_000
 
 /** Compares two lists, keeping the longest common part. */
@@ -25,12 +25,12 @@ function diffItems(before: readonly string[], after: readonly string[]): Piece[]
   return pieces
 }
 
-/** Character by character; neighbours of one kind are joined, and so are changes with hardly anything between them. */
+/** Compares by character; neighbouring changes are joined, also across short equal parts. */
 export function diffCharacters(before: string, after: string): Piece[] {
   return withoutScraps(joined(diffItems([...before], [...after])))
 }
 
-/** A shorter common part between two changes is a coincidence: showing it cuts words into pieces. */
+/** A shorter common part between two changes is a coincidence: showing it would split words. */
 const MIN_SAME = 4
 
 function withoutScraps(pieces: readonly Piece[]): Piece[] {

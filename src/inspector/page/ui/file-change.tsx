@@ -5,15 +5,15 @@ import { Dialog } from './dialog.tsx'
 import { DiffLines } from './diff.tsx'
 import { Failed, Loading } from './state.tsx'
 
-/** A change of a file that was worked out and not made yet. */
+/** A planned change of a file. */
 interface FileDraft {
   readonly path: string
   readonly diff: readonly DiffLine[]
-  /** Names exactly this change: a file that changed meanwhile is not written. */
+  /** Identifies this change: a file that has changed since is not written. */
   readonly digest: string
 }
 
-/** Shows what a change makes of a file, and makes it when asked to. */
+/** Shows a change of a file, and makes it when confirmed. */
 export function FileChange<Draft extends FileDraft>({
   title,
   action,
@@ -24,7 +24,7 @@ export function FileChange<Draft extends FileDraft>({
   children,
 }: {
   readonly title: string
-  /** What the button says. */
+  /** The text of the button. */
   readonly action: string
   readonly draft: () => Promise<Draft>
   readonly apply: (digest: string) => Promise<unknown>

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { VisibleText } from './visible-text.tsx'
 
-/** Longer texts are cut: a description of 100 kB is shown as far as one would read. */
+/** Longer texts are cut: nobody reads a description of 100 kB. */
 const MAX_CHARACTERS = 12_000
 
 /**
- * The Markdown that descriptions use, as elements and never as HTML. Links show their address and lead nowhere; images
- * are not loaded.
+ * The Markdown that descriptions use, as elements and never as HTML. Links show their address and cannot be clicked;
+ * images are not loaded.
  */
 export function Markdown({ text }: { readonly text: string }) {
   const cut = text.slice(0, MAX_CHARACTERS)

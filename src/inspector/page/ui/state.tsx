@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { sentence } from '../format.ts'
 import type { Loaded } from '../use-api.ts'
 
-/** Shows an answer once it is there; until then that it loads, or why it failed and what to do. */
+/** Shows an answer once it has arrived; until then a placeholder, or why it failed and what to do. */
 export function Show<Data>({
   of: { data, error, reload },
   children,

@@ -7,7 +7,7 @@ import { closeTools, nearestNames } from './close-tools.ts'
 
 const SUGGESTIONS = 8
 
-/** Finds one tool among many by a part of its name: the arrow keys choose, Enter opens the chosen or the best one. */
+/** Finds one tool among many by part of its name: the arrow keys choose, Enter opens the chosen or the best one. */
 export function ToolPicker({
   label,
   onPick,
@@ -17,13 +17,13 @@ export function ToolPicker({
   readonly label: string
   readonly onPick: (name: string) => void
   readonly value?: string
-  /** Takes the focus at once: somebody has just asked for it. */
+  /** Takes the focus at once, because the user has just opened it. */
   readonly isWaiting?: boolean
 }) {
   const { data: tools } = useApi('tools')
   const [text, setText] = useState(value)
   const [isOpen, setOpen] = useState(false)
-  /** Which suggestion the arrow keys are at; -1 for none. */
+  /** The suggestion that the arrow keys selected; -1 for none. */
   const [at, setAt] = useState(-1)
   /** Whether Enter was pressed; the tools may arrive later. */
   const [isAsked, setAsked] = useState(false)
@@ -34,7 +34,7 @@ export function ToolPicker({
   }, [])
   useChanged(value, setText)
   const isTool = tools?.some(({ name }) => name === text) === true
-  // A name that is written out matches itself alone; whoever opens the list then wants another.
+  // A complete name matches only itself; a user who opens the list then wants another.
   const wanted = isTool ? '' : text
   const close = useMemo(() => closeTools(tools ?? [], wanted).slice(0, SUGGESTIONS), [tools, wanted])
   const picked = isTool ? text : isAsked ? close[0]?.name : undefined
@@ -81,7 +81,7 @@ export function ToolPicker({
         aria-controls={isListed ? id : undefined}
         aria-activedescendant={isListed && at >= 0 ? `${id}-${at}` : undefined}
         autocomplete="off"
-        placeholder="A tool: type a part of its name"
+        placeholder="A tool: type part of its name"
         value={text}
         onFocus={({ currentTarget }) => {
           currentTarget.select()

@@ -1,6 +1,6 @@
 /**
- * Characters that people do not see and models read: controls, zero-width, bidi, tags, fillers. Not among them: tabs, line
- * breaks, and the selector that makes an emoji colourful.
+ * Characters that people do not see but models read: controls, zero-width, bidi, tags, fillers. Not tabs, line breaks,
+ * and the variation selector of emoji.
  */
 const UNSEEN = /(?![\t\n\r]|(?<=\p{Emoji})\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u
 
@@ -17,7 +17,7 @@ const NAMES: Readonly<Record<string, string>> = {
   '1b': 'ESC',
 }
 
-/** Shows untrusted text: hidden characters are written out, and nothing is parsed as markup. */
+/** Shows untrusted text: hidden characters are made visible, and nothing is parsed as markup. */
 export function VisibleText({ text }: { readonly text: string }) {
   if (!UNSEEN.test(text)) return <>{text}</>
   return (

@@ -14,9 +14,9 @@ import { type Schedule, within } from '../../../time.ts'
 import { AuthorizationNeeded, isHttpFailure, SignInFailed } from './describe-http-error.ts'
 import type { AuthorizationFlows, OAuthSession, OAuthSettings } from './oauth-session.ts'
 
-/** Authorizations that one request may wait for, its own and those of other requests. */
+/** How many authorizations one request may wait for, its own and those of other requests. */
 const MAX_PER_REQUEST = 3
-/** After this time a consent that never came is given up, so that the user can be asked again. */
+/** After this time a pending consent is abandoned, so that the user can be asked again. */
 const CONSENT_MS = 600_000
 
 export interface AuthorizerOptions {
@@ -150,7 +150,7 @@ export class Authorizer implements AuthProvider {
     }
   }
 
-  /** Reads the code, or throws the reason for which there is none if the authorization server really sent it. */
+  /** Reads the code; if there is none, throws the reason, provided that the authorization server really sent it. */
   async #readCode(callback: URLSearchParams): Promise<string> {
     const code = callback.get('code')
     if (code) return code
@@ -173,7 +173,7 @@ export class Authorizer implements AuthProvider {
 }
 
 const MAX_FUTILE = 100
-/** How long nobody is asked again for scopes that were not granted. */
+/** How long the user is not asked again for scopes that were not granted. */
 const FUTILE_MS = 300_000
 
 type Needed = AuthorizationNeeded['needed']

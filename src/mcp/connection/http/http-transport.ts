@@ -54,7 +54,7 @@ export class HttpTransport implements GuardedTransport {
     return this.#inner.sessionId
   }
 
-  /** What a request without a response waits for, if it is not the server. */
+  /** What a pending request waits for, if it is not the server. */
   get waitsFor(): string | undefined {
     if (!this.authorizer?.isWaiting) return undefined
     return "the server waits for the user's consent; consent in the browser, then call again"
@@ -111,7 +111,7 @@ export class HttpTransport implements GuardedTransport {
       : stream.signal
     try {
       const send = () => this.#inner.send(message, { ...options, requestSignal, onRequestStreamEnd })
-      // Upkeep alone is not worth a user's attention.
+      // Upkeep requests do not ask the user.
       if (!this.authorizer || options.isUpkeep) await send()
       else await this.authorizer.run(send, { signal: requestSignal })
     } catch (error) {

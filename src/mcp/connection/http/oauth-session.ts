@@ -72,7 +72,7 @@ export class OAuthSession implements OAuthClientProvider {
     if (options.clientMetadataUrl !== undefined) this.clientMetadataUrl = options.clientMetadataUrl
   }
 
-  /** Where the user must consent; undefined until the flow gets there. */
+  /** Where the user must consent; undefined until the flow reaches that step. */
   get authorizationUrl(): URL | undefined {
     return this.#authorizationUrl
   }
@@ -102,7 +102,7 @@ export class OAuthSession implements OAuthClientProvider {
     return this.#state
   }
 
-  /** The credentials of the config are for the first authorization server that gets them, and for no other. */
+  /** The credentials of the config are used only for the first authorization server that gets them. */
   async clientInformation(context?: {
     readonly issuer: string
   }): Promise<StoredOAuthClientInformation | undefined> {
@@ -129,7 +129,7 @@ export class OAuthSession implements OAuthClientProvider {
     return (await this.#load()).tokens as StoredOAuthTokens | undefined
   }
 
-  /** Tokens without a scope have the requested one; refreshed ones have that of the old tokens. */
+  /** Tokens without a scope have the requested one; refreshed ones keep that of the old tokens. */
   async saveTokens(tokens: StoredOAuthTokens): Promise<void> {
     const requested = this.#authorizationUrl?.searchParams.get('scope') ?? (await this.tokens())?.scope
     const scope = tokens.scope ?? requested
@@ -188,7 +188,7 @@ export class OAuthSession implements OAuthClientProvider {
   }
 }
 
-/** The authorizations under way, one per server at a time. */
+/** The pending authorizations, at most one per server. */
 export class AuthorizationFlows {
   readonly #running = new Map<string, Promise<void>>()
   readonly #rounds = new Map<string, number>()
@@ -202,7 +202,7 @@ export class AuthorizationFlows {
     return this.#rounds.get(key) ?? 0
   }
 
-  /** Runs an authorization, or waits for the one under way. */
+  /** Runs an authorization, or waits for the pending one. */
   run(key: string, authorize: () => Promise<void>): Promise<void> {
     const running = this.#running.get(key)
     if (running) return running
@@ -214,7 +214,7 @@ export class AuthorizationFlows {
   }
 }
 
-/** What is stored of an authorization: tokens, the client registration, and the authorization server. */
+/** The stored authorization: tokens, the client registration, and the authorization server. */
 export type Authorization = Readonly<Record<string, unknown>>
 
 /** Keeps authorizations in a store. */

@@ -53,11 +53,11 @@ export async function openHttp(request: OpenRequest, options: OpenOptions): Prom
   }
 }
 
-/** Many servers want a token and have no authorization server at all. */
+/** Many servers require a token but have no authorization server. */
 const NOBODY_CAN_SIGN_IN =
   'it requires authorization, and its authorization server registers no clients; set an Authorization header, or oauth.client_id'
 
-/** How an interrupted response is requested again: soon, and not for long, because a caller is waiting. */
+/** An interrupted response is requested again soon, and not for long, because a caller is waiting. */
 const RECONNECTION = {
   initialReconnectionDelay: 250,
   reconnectionDelayGrowFactor: 2,
@@ -88,7 +88,7 @@ async function greetInTurn(
     try {
       return await greetIn('auto', era === 'modern' ? undefined : PATIENCE_MS)
     } catch (error) {
-      // A server that responds at all has been greeted in the old way already, by the SDK.
+      // If the server responds at all, the SDK has already greeted it in the old way.
       if (!isTooLate(error) || signal.aborted || deadline.isOver) throw error
     }
   try {

@@ -54,7 +54,7 @@ const GUARDED_START = `
 exec 3<&-
 exec "$@"`
 
-/** With this name the shell begins its own errors, such as that it cannot find the command. */
+/** The shell begins its own errors with this name, for example when it cannot find the command. */
 const SHELL_NAME = 'toolcrib'
 
 /** How long to wait after closing stdin, after SIGTERM, after the leader has exited, and for the group to disappear. */
@@ -99,7 +99,7 @@ export class ServerProcess {
     const exit = () => ({ code: child.exitCode, signal: child.signalCode })
     this.#exited = new Promise((resolve) => child.once('exit', () => resolve(exit())))
     this.ended = new Promise((resolve) => child.once('close', () => resolve(exit())))
-    // Processes that the server started may hold its pipes open; until they exit, the output does not end.
+    // Child processes of the server may hold its pipes open; until they exit, the output does not end.
     this.#exited.then(() => this.#endGroup())
   }
 
@@ -158,9 +158,9 @@ export class ServerProcess {
     await marked.signal('SIGTERM')
     await sleep(GRACE_MS.group)
     this.#signal('SIGKILL')
-    // Bounded, in case new processes start faster than they are found.
+    // Bounded, because new processes may start faster than they are found.
     for (let round = 0; round < MAX_ROUNDS && (await marked.signal('SIGKILL')) > 0; round++);
-    // Bounded too: the system takes a moment, and where nobody reaps orphans their entries remain.
+    // Bounded too: the system takes a moment, and if nobody reaps orphans, their entries remain.
     for (let waited = 0; waited < GRACE_MS.reap && this.#signal(0); waited += POLL_MS) await sleep(POLL_MS)
   }
 
@@ -188,7 +188,7 @@ async function isFolder(path: string): Promise<boolean> {
   return found?.isDirectory() === true
 }
 
-/** The promises of `node:fs/promises` cost twice as much, and there may be thousands of processes. */
+/** `node:fs/promises` costs twice as much, and there may be thousands of processes. */
 const readWhole = promisify(readFile)
 
 /**
@@ -197,7 +197,7 @@ const readWhole = promisify(readFile)
  */
 class MarkedProcesses {
   readonly #mark: string
-  /** Others that were read: a process does not gain the mark, and within a stop no process id is used again. */
+  /** Other processes that were read: a process does not gain the mark, and process ids are not reused during a stop. */
   readonly #others = new Set<string>()
 
   constructor(id: string) {
@@ -225,10 +225,10 @@ class MarkedProcesses {
   }
 
   async #isMarked(pid: string): Promise<boolean> {
-    // Processes of other users cannot be read, and are not ours to end.
+    // Processes of other users cannot be read, and must not be ended.
     const environment = await readWhole(`/proc/${pid}/environ`).catch(() => undefined)
     if (environment?.includes(this.#mark)) return true
-    // Empty while a program is being loaded, so that one is read again.
+    // Empty while a program is being loaded, so it is read again.
     if (environment !== undefined && environment.length > 0) this.#others.add(pid)
     return false
   }
@@ -239,10 +239,12 @@ const MAX_CHARACTERS = 2_000
 /** More lines than this within a second are counted, not reported. */
 const MAX_LINES = 50
 const WINDOW_MS = 1_000
-/** How much is kept to say why a server ended. */
+/** How much is kept, to say why a server ended. */
 const KEPT_CHARACTERS = 8_192
 
-/** What a server writes to stderr, line by line. A flood costs little memory, and few lines of it are reported. */
+/**
+ * Reads what a server writes to stderr, line by line. A flood takes little memory, and few of its lines are reported.
+ */
 export class ServerOutput {
   readonly #onLine: (line: string) => void
   readonly #now: () => number
@@ -258,7 +260,7 @@ export class ServerOutput {
     this.#now = now
   }
 
-  /** The last of it. */
+  /** The last lines. */
   get last(): string {
     return this.#last
   }
@@ -267,7 +269,7 @@ export class ServerOutput {
     const text = this.#decoder.write(chunk)
     this.#last = (this.#last + text).slice(-KEPT_CHARACTERS)
     const lines = (this.#rest + text).split('\n')
-    // What is cut off here is cut off from the line anyway.
+    // What is cut off here would be cut from the line anyway.
     this.#rest = (lines.pop() ?? '').slice(0, MAX_CHARACTERS + 1)
     for (const line of lines) this.#report(line)
   }
@@ -300,7 +302,7 @@ export function describeExit({ code, signal }: ServerExit, command: string, last
   return said === '' ? how : `${how}; last output: ${said}`
 }
 
-/** A shell ends with these codes when it cannot start a program: ours the command, or the command one of its own. */
+/** The exit codes of a shell that cannot start a program: our shell the command, or the command another program. */
 function describeUnstarted(code: 126 | 127, command: string, lines: readonly string[]): string | undefined {
   if (lines.at(-1)?.startsWith(`${SHELL_NAME}: `))
     return code === 127

@@ -6,10 +6,10 @@ import { useApi } from '../../use-api.ts'
 import { Connected } from './connected.tsx'
 import { Installed } from './installed.tsx'
 
-/** No event says that a client has left. */
+/** No event reports that a client has left. */
 const REFRESH_MS = 10_000
 
-/** Who uses the gateway, who could, and how to connect one more. */
+/** The clients of the gateway, those that could be connected, and how to do so. */
 export function Clients() {
   const loaded = useApi(
     'clients',

@@ -2,14 +2,14 @@ import type { Output } from '../../../api/routes.ts'
 import { tell } from '../../api-client.ts'
 import { FileChange } from '../../ui/file-change.tsx'
 
-/** What is about to be done to a client's config. */
+/** A planned change of a client's config. */
 export interface Plan {
   readonly client: string
   readonly title: string
   readonly kind: 'connect' | 'disconnect'
 }
 
-/** Shows the change of a client's config, and makes it when asked to. */
+/** Shows the change of a client's config, and makes it when confirmed. */
 export function ConnectDialog({
   plan: { client, title, kind },
   onClose,
@@ -45,14 +45,14 @@ function Effect({
     return (
       <p>
         The entry of the gateway goes
-        {moved.length > 0 && `, and its own servers come back: ${moved.join(', ')}`}.
+        {moved.length > 0 && `, and its own servers are restored: ${moved.join(', ')}`}.
       </p>
     )
   return (
     <p>
       One entry for the gateway{moved.length > 0 && `, in place of ${moved.join(', ')}`}
-      {kept.length > 0 && `. What the gateway does not have stays: ${kept.join(', ')}`}. The old file is kept,
-      and “Undo” puts it back.
+      {kept.length > 0 && `. Servers that the gateway does not have stay: ${kept.join(', ')}`}. The old file
+      is kept, and “Undo” puts it back.
     </p>
   )
 }

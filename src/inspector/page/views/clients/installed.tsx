@@ -7,7 +7,7 @@ import { ConnectDialog, type Plan } from './connect-dialog.tsx'
 
 type Client = Output<'clients'>['installed'][number]
 
-/** The clients on this machine: each can be connected, and put back as it was. */
+/** The clients on this machine: each can be connected and restored. */
 export function Installed({
   clients,
   onChanged,
@@ -20,7 +20,7 @@ export function Installed({
   const absent = clients.filter(({ isThere }) => !isThere)
   return (
     <Card title="On this machine">
-      {there.length === 0 && <p class="muted">None of the clients that Toolcrib knows was found.</p>}
+      {there.length === 0 && <p class="muted">No known client was found.</p>}
       <ul class="list">
         {there.map(({ client, title, path, isConnected, servers, problem }) => (
           <li key={client} class="row spread">

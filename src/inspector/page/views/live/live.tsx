@@ -14,14 +14,14 @@ import { VirtualList } from '../../ui/virtual-list.tsx'
 import { useApi } from '../../use-api.ts'
 import { summaryOf } from './summary.ts'
 
-/** On a narrow screen the details are on a line of their own. */
+/** On a narrow screen the details are on a separate line. */
 const narrow = matchMedia('(max-width: 1000px)')
 const rowHeight = signal(rowHeightNow())
 narrow.addEventListener('change', () => {
   rowHeight.value = rowHeightNow()
 })
 
-/** Everything that happens, as it happens. */
+/** Every event, as it happens. */
 export function Live() {
   const [filter, setFilter] = useState('')
   const [type, setType] = useState('')
@@ -94,8 +94,8 @@ export function Live() {
             {liveState.value === 'live'
               ? all.length === 0
                 ? 'Events appear with the next search or call.'
-                : 'No event fits; remove a word, or choose all types.'
-              : 'The page tries again by itself.'}
+                : 'No event matches; remove a word, or choose all types.'
+              : 'The page tries again automatically.'}
           </Empty>
         ) : (
           <VirtualList
@@ -124,7 +124,7 @@ export function Live() {
   )
 }
 
-/** The client of its session, by name where it gave one. */
+/** The client of its session, by name if it gave one. */
 function sessionOf({ session }: LiveEvent, clients: ReadonlyMap<string, string | null>) {
   if (session === undefined) return ''
   if (session === 'page') return 'this page'

@@ -13,7 +13,7 @@ const TONES: Readonly<Record<Decision['kind'], Tone>> = {
   lock: 'plain',
 }
 
-/** What waits for a person, each with the step that settles it. */
+/** What needs the user's decision, each with the step that settles it. */
 export function Decisions({ decisions }: { readonly decisions: readonly Decision[] }) {
   return (
     <Card

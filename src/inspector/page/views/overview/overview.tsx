@@ -71,7 +71,7 @@ function NoTools({ servers }: { readonly servers: number }) {
       <Empty title="No tools yet" action={link}>
         {servers === 0
           ? 'They come from MCP servers. Add one, or run “toolcrib import” to take those of your editor.'
-          : 'No server has listed its tools yet. They appear here by themselves.'}
+          : 'No server has listed its tools yet. They appear here automatically.'}
       </Empty>
     </Card>
   )

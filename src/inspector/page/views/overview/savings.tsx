@@ -3,7 +3,7 @@ import { choosePrice, costOf, PRICES, price } from '../../prices.ts'
 import { Card } from '../../ui/card.tsx'
 import type { OverviewData } from './overview.tsx'
 
-/** Tokens that models did not have to read, today and in all. */
+/** Tokens that models did not have to read, today and in total. */
 export function Savings({ data: { today, total, since, hasTour } }: { readonly data: OverviewData }) {
   return (
     <Card label="Savings">
@@ -87,7 +87,7 @@ function PriceChoice({ hasTour }: { readonly hasTour: boolean }) {
       )}
       <span>
         Uncached input. ~ is an estimate: all tools, turn by turn, less what the model read instead.
-        {hasTour && ' What the tour played counts too.'}
+        {hasTour && ' Includes the conversation of the tour.'}
       </span>
     </div>
   )

@@ -75,7 +75,7 @@ function What({ change }: { readonly change: NamedChange }) {
   return change.kind === 'server-added' ? <NewServer change={change} /> : <Fields change={change} />
 }
 
-/** Nothing was there before, so nothing is compared. */
+/** A new server has nothing to compare with. */
 function NewServer({ change }: { readonly change: NamedChange }) {
   if (!('fields' in change)) return null
   return (
@@ -107,7 +107,7 @@ function Fields({ change }: { readonly change: NamedChange }) {
   )
 }
 
-/** A tool that is new: its description at once, the rest on demand. */
+/** A new tool: its description at once, the rest on demand. */
 function Definition({ change }: { readonly change: Extract<NamedChange, { kind: 'tool-added' }> }) {
   const { description, ...others } = change.definition
   return (

@@ -29,7 +29,7 @@ export function Safety() {
       setError(undefined)
       setNote(
         approved === 0
-          ? 'It changed again meanwhile; look once more.'
+          ? 'It has changed again; please review it once more.'
           : `Approved ${plural(approved, 'change')}.`,
       )
     } catch (failure) {
@@ -77,7 +77,7 @@ export function Safety() {
   )
 }
 
-/** Tools that are not as they were approved: each is compared, then approved here. */
+/** Tools that differ from their approval: the user compares and approves them here. */
 function ToolChanges({
   changes,
   suspects,
@@ -88,7 +88,7 @@ function ToolChanges({
   readonly changes: readonly NamedChange[]
   readonly suspects: readonly Suspect[]
   readonly onApprove: ((patterns: readonly string[]) => void) | undefined
-  /** How many servers have not started yet: what they list is remembered from before. */
+  /** How many servers have not started yet: their lists come from the cache. */
   readonly asleep: number
   readonly note: string
 }) {
@@ -115,7 +115,7 @@ function ToolChanges({
         <p class="muted">
           Every tool is as approved.
           {asleep > 0 &&
-            ` ${plural(asleep, 'server')} ${asleep === 1 ? 'is' : 'are'} asleep, and compared with the next start.`}
+            ` ${plural(asleep, 'server')} ${asleep === 1 ? 'is' : 'are'} asleep, and will be compared when started.`}
         </p>
       )}
       <ul class="list">
@@ -132,7 +132,7 @@ function ToolChanges({
   )
 }
 
-/** Servers that were not approved, or would run something else: a terminal decides about them. */
+/** Servers that were not approved, or would run something else: they can be approved only in a terminal. */
 function ServerChanges({ changes }: { readonly changes: readonly NamedChange[] }) {
   if (changes.length === 0) return null
   return (
@@ -180,7 +180,7 @@ const CONCERN: readonly NamedChange['kind'][] = [
   'tool-added',
 ]
 
-/** What was approved once and is different now comes first. */
+/** What was approved once and has changed comes first. */
 function byConcern(first: NamedChange, second: NamedChange): number {
   const rank = ({ kind }: NamedChange) => (CONCERN.includes(kind) ? CONCERN.indexOf(kind) : CONCERN.length)
   return rank(first) - rank(second)

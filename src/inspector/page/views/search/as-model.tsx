@@ -48,8 +48,8 @@ export function AsModel({ query }: { readonly query: string }) {
       {error !== undefined && <Failed error={error} />}
       {!outcome && (
         <p class="muted">
-          Searches in a session of this page, as a model would: what is found is checked out, and makes others
-          give way when there is no room.
+          Searches in a session of this page, as a model would: matches are checked out, and others are
+          evicted when there is no room.
         </p>
       )}
       {outcome && !outcome.isNeeded && <p>Every tool is shown already, so a model needs no search here.</p>}
@@ -69,7 +69,7 @@ function Result({ outcome }: { readonly outcome: Extract<Outcome, { isNeeded: tr
           names={activated}
           none="Nothing new: it was active, or too weak a match."
         />
-        <Names title="Evicted" names={evicted} none="Nothing had to make room." />
+        <Names title="Evicted" names={evicted} none="Nothing was evicted." />
         <Names title="Checked out before" names={before} none="Nothing." />
       </div>
       <details>

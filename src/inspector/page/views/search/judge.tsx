@@ -8,7 +8,7 @@ import { ToolPicker } from '../../ui/tool-picker.tsx'
 import { useApi } from '../../use-api.ts'
 import { HintForm } from '../tools/hint-form.tsx'
 
-/** What should have come, by the text of the search. */
+/** The tool that should have been found, by the text of the search. */
 export const judged = signal<ReadonlyMap<string, string>>(new Map())
 
 /** Asks which tool a search should have found; the answer becomes a search hint, or a query for `toolcrib eval`. */
@@ -19,13 +19,13 @@ export function Judge({ text, onTry }: { readonly text: string; readonly onTry?:
   if (!isOpen)
     return (
       <button type="button" class="button" onClick={() => setOpen(true)}>
-        Which tool should have come?
+        Which tool should have been found?
       </button>
     )
   return (
     <div class="judge">
       <ToolPicker
-        label="The tool that should have come"
+        label="The tool that should have been found"
         isWaiting
         onPick={(name) => {
           judged.value = new Map([...judged.value, [text, name]])
@@ -81,7 +81,11 @@ function Judged({
           onSave={(hint) => setEdit({ kind: 'hint', server: tool.source, tool: tool.ownName, hint })}
         />
       ) : (
-        tool && <p class="small muted">It is not from a server of your config, so it takes no hint here.</p>
+        tool && (
+          <p class="small muted">
+            It does not belong to a server of your config, so you cannot add a hint here.
+          </p>
+        )
       )}
       {edit && (
         <ConfigChange edit={edit} onClose={() => setEdit(undefined)} onWritten={() => setWritten(true)} />

@@ -11,7 +11,7 @@ export function Match({
 }: {
   readonly match: SearchSide['matches'][number]
   readonly rank: number
-  /** The score of the best match; undefined where scores are probabilities, which need nothing beside them. */
+  /** The score of the best match; undefined if scores are probabilities, which need no comparison. */
   readonly best: number | undefined
 }) {
   return (

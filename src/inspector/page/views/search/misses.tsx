@@ -4,7 +4,7 @@ import { Show } from '../../ui/state.tsx'
 import { useApi } from '../../use-api.ts'
 import { downloadQueries, Judge, judged } from './judge.tsx'
 
-/** Searches that found nothing, each with the question that makes the next one better. */
+/** Searches that found nothing, each with a question that improves the next one. */
 export function Misses({
   without,
   onTry,

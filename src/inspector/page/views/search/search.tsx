@@ -10,7 +10,7 @@ import { Sides } from './sides.tsx'
 
 const TYPING_MS = 180
 
-/** Shows what a model would find, and why, while one types. The query is kept in the address. */
+/** Shows what a model would find, and why, while the user types. The query is kept in the address. */
 export function Search({ rest }: { readonly rest: string }) {
   const [typed, setTyped] = useState(rest)
   const field = useRef<HTMLInputElement>(null)
@@ -48,7 +48,7 @@ export function Search({ rest }: { readonly rest: string }) {
 
 const EXAMPLES = ['read a file', 'list what is in a folder', 'remember a fact', 'add two numbers']
 
-/** For those who do not know yet what to ask. */
+/** Example queries. */
 function Examples({ onTry }: { readonly onTry: (text: string) => void }) {
   return (
     <div class="row small">

@@ -6,7 +6,7 @@ import { Card } from '../../ui/card.tsx'
 import { Empty } from '../../ui/state.tsx'
 import { Match } from './match.tsx'
 
-/** As many as the search tool returns unless a model asks for more. */
+/** As many as the search tool returns by default. */
 const FIRST = 5
 
 const EXPLAINED: Readonly<Record<string, string>> = {
@@ -100,7 +100,7 @@ function Nothing({
         {terms.length > 0 && <Unmatched terms={terms} />}
         <p>
           Names, descriptions and arguments were searched, and no tool is near in meaning. If one of your
-          tools does this, say which: its hint is found the next time.
+          tools does this, choose it: its hint will be found the next time.
         </p>
         {children}
       </div>

@@ -6,8 +6,8 @@ import { Dialog } from '../../ui/dialog.tsx'
 import { Tabs } from '../../ui/tabs.tsx'
 
 /**
- * Adds a server by its address. One that is a program is added on the command line: nothing on this page can decide
- * what runs on the machine.
+ * Adds a server by its address. A stdio server is added on the command line: nothing on this page can decide what runs
+ * on the machine.
  */
 export function AddServer({
   command: add,

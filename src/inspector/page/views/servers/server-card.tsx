@@ -121,12 +121,12 @@ function Unapproved() {
   )
 }
 
-/** How to fix a failure, where the reason does not say it. */
+/** How to fix a failure, if the reason does not say it. */
 function Mend({ needs, doctor }: { readonly needs: ServerNeed | undefined; readonly doctor: string }) {
   if (needs === 'config')
     return (
       <p class="ink">
-        The gateway applies a corrected file by itself. A variable that it lacks needs a restart of the
+        The gateway applies a corrected file automatically. After setting a missing variable, restart the
         gateway.
       </p>
     )

@@ -78,8 +78,8 @@ export function Servers({ rest }: { readonly rest: string }) {
 type ServerData = Output<'servers'>['servers'][number]
 
 /**
- * Sorts servers: the one that was asked for, then those with a problem, then the most expensive ones. Each keeps its place
- * afterwards: a card must not move away while somebody signs in or restarts it.
+ * Sorts servers: the requested one, then those with a problem, then the most expensive ones. Each keeps its place
+ * afterwards: a card must not move while the user signs in or restarts it.
  */
 function useOrder(asked: string): (servers: readonly ServerData[]) => readonly ServerData[] {
   const kept = useRef({ asked, places: [] as readonly string[] })

@@ -4,7 +4,7 @@ import type { Consent } from '../../../api/sign-in.ts'
 import { tell } from '../../api-client.ts'
 import { VisibleText } from '../../ui/visible-text.tsx'
 
-/** Signs in to a server in two steps: its address for consent, then the way back. */
+/** Signs in to a server in two steps: opens its consent page, then waits for the redirect. */
 export function SignInToServer({
   server,
   reason,
@@ -12,7 +12,7 @@ export function SignInToServer({
   onChanged,
 }: {
   readonly server: string
-  /** Why nobody is signed in: nobody tried, or the last attempt failed. */
+  /** Why the user is not signed in: there was no attempt, or the last one failed. */
   readonly reason: string
   /** A sign-in that waits for consent. */
   readonly consent: Consent | null
@@ -39,7 +39,9 @@ export function SignInToServer({
         </Steps>
       ) : (
         <div class="row spread">
-          <span class="wrap">{isAsking ? 'Asking the server where …' : <VisibleText text={reason} />}</span>
+          <span class="wrap">
+            {isAsking ? 'Asking the server for the address …' : <VisibleText text={reason} />}
+          </span>
           <button type="button" class="button primary" disabled={isAsking} onClick={start}>
             Sign in to {server}
           </button>
@@ -66,7 +68,7 @@ function Steps({
   return (
     <>
       <p>
-        Consent at <b class="wrap">{host}</b>, in a tab of its own. This card changes as soon as you are back.
+        Consent at <b class="wrap">{host}</b>, in a new tab. This card changes as soon as you are back.
       </p>
       <div class="row">
         <a class="button primary" href={url} target="_blank" rel="noopener noreferrer">

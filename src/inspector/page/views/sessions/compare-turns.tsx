@@ -2,12 +2,12 @@ import type { SessionTurn } from '../../../record/session-record.ts'
 import { tokensOf } from '../../format.ts'
 import { ToolName } from '../../ui/badge.tsx'
 
-/** All that the model read of tools in a turn. */
+/** Everything the model read of tools in a turn. */
 export function wholeOf({ tokens, inAnswers, isExact = false }: SessionTurn) {
   return { tokens: tokens + inAnswers, isExact }
 }
 
-/** What came and went between two turns. */
+/** What changed between two turns. */
 export function CompareTurns({
   first,
   second,

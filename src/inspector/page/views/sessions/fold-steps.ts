@@ -11,7 +11,7 @@ export interface TimelineLine {
 
 const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
 
-/** Steps as lines: a search, that it missed and the call that made it are one. */
+/** Steps as lines: a search, its miss and the call that made it are one line. */
 export function foldSteps(steps: readonly SessionStep[]): readonly TimelineLine[] {
   const lines: TimelineLine[] = []
   for (const [index, step] of steps.entries()) {

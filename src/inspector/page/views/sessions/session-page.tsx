@@ -57,7 +57,7 @@ function Figures({ session: { totals, active, turns } }: { readonly session: Ses
   )
 }
 
-/** All that was shown in a session: exactly, while every turn of it is known exactly. */
+/** Everything shown in a session; exact while every turn is known exactly. */
 function shownIn(turns: SessionData['turns'], totals: SessionData['totals']): string {
   const isExact = turns.length === totals.turns && turns.every((turn) => turn.isExact)
   if (!isExact) return about(totals.shown)

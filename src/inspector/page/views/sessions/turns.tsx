@@ -59,7 +59,9 @@ export function Turns({ turns }: { readonly turns: readonly SessionTurn[] }) {
         </p>
       )}
       {turns.some(({ isExact }) => !isExact) && (
-        <p class="small muted below-turns">~ is an estimate: what that turn showed is no longer known.</p>
+        <p class="small muted below-turns">
+          ~ is an estimate: the exact tools of that turn are no longer known.
+        </p>
       )}
       {first && second && <CompareTurns first={first} second={second} />}
     </Card>

@@ -12,7 +12,7 @@ export interface SchemaRow {
 const MAX_ROWS = 400
 const MAX_DEPTH = 8
 
-/** Flattens a JSON Schema into rows. Schemas are strangers' data: depth and number are bounded. */
+/** Flattens a JSON Schema into rows. Schemas are untrusted: depth and number are bounded. */
 export function schemaRows(schema: unknown): SchemaRow[] {
   const rows: SchemaRow[] = []
   descend(schema, { path: '', depth: 0, root: schema }, rows)

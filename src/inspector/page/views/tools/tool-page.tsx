@@ -116,7 +116,7 @@ const CLAIMS: Readonly<Record<string, string>> = {
   readOnlyHint: 'read-only',
   destructiveHint: 'destructive',
   idempotentHint: 'safe to repeat',
-  openWorldHint: 'in touch with the outside',
+  openWorldHint: 'reaches outside systems',
 }
 
 function Counts({ tool: { found, called, failed, durationMs } }: { readonly tool: ToolData }) {

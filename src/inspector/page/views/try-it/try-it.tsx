@@ -52,7 +52,7 @@ function Suggestions() {
   return (
     <Card>
       <Empty title="Choose a tool">
-        <p>Type a part of its name, or begin with one of these.</p>
+        <p>Type part of its name, or start with one of these.</p>
         <div class="row suggested">
           {frequent.map(({ name }) => (
             <a key={name} class="button small" href={linkTo('try', name)}>
