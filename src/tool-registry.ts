@@ -115,12 +115,16 @@ export class ToolRegistry {
     this.#registrar.registerAll(tools)
   }
 
-  /** Registers a plain function and wraps its return value. The tool is shown from the start, in every mode. */
+  /**
+   * Registers a plain function and wraps its return value. The tool is shown from the start, in every mode, unless it has
+   * `deferred: true`.
+   */
   registerFunction<const Schema extends SchemaInput>(
     fn: (input: InputOf<Schema>, ctx: ToolContext) => unknown,
     options: FunctionOptions<Schema>,
   ): void {
-    this.register(functionTool(fn, options), { preload: true })
+    const tool = functionTool(fn, options)
+    this.register(tool, { preload: tool.deferred !== true })
   }
 
   /** Registers one tool of an MCP server, by the server's own name for it, as `mcp__<server>__<name>`. */

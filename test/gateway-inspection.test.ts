@@ -1,4 +1,6 @@
 import { type Span, type SpanOptions, type Tracer, trace } from '@opentelemetry/api'
+import { hybrid, ToolRegistry } from 'toolcrib'
+import { staticEmbedder } from 'toolcrib/embedders'
 import { describe, expect, it, vi } from 'vitest'
 import { connectClient, openGateway, rawRequest, URL_OF_GATEWAY } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
@@ -19,6 +21,42 @@ describe('the instructions for clients', () => {
       const calm = await connectClient(gateway, { era, url: `${URL_OF_GATEWAY}/calm` })
       expect(calm.getInstructions()).not.toContain('everything')
     }
+  })
+})
+
+describe('what the gateway says about its search', () => {
+  it('names the search tool that is there, and the way to call what it finds', async () => {
+    const registry = new ToolRegistry({ searchTool: 'tool_search_regex' })
+    const { gateway } = await openGateway({ plain: PLAIN }, { registry, mode: 'lazy' })
+    const client = await connectClient(gateway, { era: 'legacy' })
+    expect(client.getInstructions()).toContain(
+      'Find them with tool_search_regex, and call what it finds with call_',
+    )
+    const { content } = await client.callTool({ name: 'tool_search_regex', arguments: { pattern: 'pid' } })
+    const { message, tools } = JSON.parse((content as { text: string }[])[0]?.text ?? '')
+    expect(tools).toMatchObject([{ name: 'plain__pid', call_with: expect.stringMatching(/^call_/) }])
+    expect(message).toContain('call each through the tool that its "call_with" names')
+    const listing = await connectClient(gateway, { era: 'legacy', url: `${URL_OF_GATEWAY}?activate=list` })
+    expect(listing.getInstructions()).toContain('tool_search_regex, and call what it finds by its name.')
+  })
+
+  it('loads nothing for a request that no tool fits, and says so; a call runs all the same', async () => {
+    const registry = new ToolRegistry({ searcher: hybrid({ embedder: staticEmbedder() }) })
+    const everything = script(referenceServer('everything'))
+    const { gateway } = await openGateway({ everything }, { registry, mode: 'lazy' })
+    const client = await connectClient(gateway, { era: 'modern' })
+    const found = await client.callTool({
+      name: 'tool_search',
+      arguments: { query: 'print my boarding pass' },
+    })
+    expect(found.structuredContent).toMatchObject({
+      activated: [],
+      note: expect.stringMatching(
+        /^No tool fits well, so none was loaded\. .*If one of these will do, call it;/,
+      ),
+    })
+    const call = { name: 'everything__echo', arguments: { message: 'here' } }
+    expect(JSON.stringify(await client.callTool({ name: 'call_tool', arguments: call }))).toContain('here')
   })
 })
 

@@ -8,7 +8,7 @@ import { openaiChat } from '../src/dialects/openai-chat.ts'
 import { openaiResponses } from '../src/dialects/openai-responses.ts'
 import { staticEmbedder } from '../src/embedders/static-embedder.ts'
 import { defineTool, hybrid, memoryStore, semantic, ToolRegistry, usageMemory } from '../src/index.ts'
-import { POOR_BELOW } from '../src/search/tool-finder.ts'
+import { POOR_BELOW } from '../src/search/search-result.ts'
 import { HINT_LIMITS, userText, withLine } from '../src/session/turn-hints.ts'
 
 const TOOLS: readonly (readonly [name: string, description: string])[] = [

@@ -163,6 +163,20 @@ describe('functions and foreign definitions', () => {
     expect(answer?.result).toEqual({ ok: true, value: '{"sum":5}', structured: { sum: 5 } })
   })
 
+  it('defers a function only if it says so', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    registry.registerFunction(() => 1, { name: 'shown', description: 'Shown.' })
+    registry.registerFunction(() => 2, { name: 'hidden', description: 'Hidden.', deferred: true })
+    const session = await registry.openSession()
+    expect(session.surface().tools.map(({ name }) => name)).toEqual(['shown', 'tool_search'])
+    expect(session.deferred().map(({ name }) => name)).toEqual(['hidden'])
+  })
+
+  it('refuses to preload a tool and to defer it', () => {
+    const register = () => new ToolRegistry().register(tool('both'), { preload: true, deferred: true })
+    expect(register).toThrow('takes preload or deferred, not both')
+  })
+
   it('accepts an OpenAI definition', async () => {
     const registry = new ToolRegistry()
     registry.register(

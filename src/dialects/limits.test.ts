@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkChatRequest } from '../../test/dialects/wire-server/check-chat.ts'
 import type { Surface } from '../session/surface.ts'
+import { ToolRegistry } from '../tool-registry.ts'
 import { anthropic } from './anthropic.ts'
 import { gemini } from './gemini.ts'
 import { openaiChat } from './openai-chat.ts'
@@ -34,7 +35,24 @@ describe('before anything is sent', () => {
     const request = (count: number) => dialect.toRequest({ surface: surfaceOf(count), messages: [] })
     expect(request(most).tools).toHaveLength(most)
     expect(() => request(most + 1)).toThrow(
-      `the request has ${most + 1} tools, but ${api} allows ${most}; open the session with mode "lazy" or strategy "dispatch", or pin fewer tools`,
+      `the request has ${most + 1} tools, but ${api} allows ${most}; open the session with mode "lazy", which defers all but pinned and preloaded tools; registerFunction() preloads a tool without deferred: true`,
+    )
+  })
+
+  it('a session that defers what it can is advised otherwise', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    const register = (deferred: boolean) => {
+      for (let at = 0; at < 130; at++)
+        registry.registerFunction(() => '', { name: `${deferred}_${at}`, description: 'A tool.', deferred })
+    }
+    const dialect = openaiChat()
+    const request = async () =>
+      dialect.toRequest({ surface: (await registry.openSession({ dialect })).surface(), messages: [] })
+    register(true)
+    expect((await request()).tools?.map((tool) => tool.function.name)).toContain('tool_search')
+    register(false)
+    await expect(request()).rejects.toThrow(
+      'pin and preload fewer tools (registerFunction() preloads one without deferred: true)',
     )
   })
 

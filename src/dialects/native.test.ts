@@ -49,7 +49,7 @@ describe('anthropic', () => {
     const session = await open(sampleRegistry())
     const found = await searchWith(session, 'city rainfall')
     expect(found).toContainEqual({ type: 'tool_reference', tool_name: RAIN })
-    expect(JSON.stringify(await searchWith(session, 'xylophone'))).toContain('Nothing fits')
+    expect(JSON.stringify(await searchWith(session, 'xylophone'))).toContain('No tool fits')
 
     async function searchWith(searching: typeof session, query: string) {
       const surface = searching.surface()
@@ -211,7 +211,7 @@ describe('openai-responses', () => {
     expect(await searchFor('xylophone')).toMatchObject([
       { type: 'tool_search_call' },
       { type: 'tool_search_output', tools: [] },
-      { role: 'developer', content: expect.stringContaining('Nothing fits') },
+      { role: 'developer', content: expect.stringContaining('No tool fits') },
     ])
 
     async function searchFor(query: string) {

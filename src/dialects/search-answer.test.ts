@@ -46,6 +46,7 @@ describe('the answer of a search', () => {
       '{"matches":[{"name":"a"},{"name":"b"}],"activated":["a"],"evicted":["c"]}',
     )
     expect(textOf({ matches: [], activated: [] })).toBe('{"matches":[]}')
+    expect(textOf({ matches, activated: [] })).toBe('{"matches":[{"name":"a"},{"name":"b"}],"activated":[]}')
   })
 
   it('says that a tool requested by name is active', () => {

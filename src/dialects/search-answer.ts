@@ -13,8 +13,9 @@ export function forModel(result: ToolResult): ToolResult {
   const { matches, activated } = result.structured
   const isAll = Array.isArray(activated) && activated.join('\n') === namesIn(matches).join('\n')
   const kept = Object.entries(result.structured).flatMap(([key, value]) => {
-    if (Array.isArray(value) && value.length === 0 && key !== 'matches') return []
     if (key === 'activated' && isAll) return []
+    // Without the list, all matches are callable.
+    if (Array.isArray(value) && value.length === 0 && key !== 'matches' && key !== 'activated') return []
     if (key === 'parameters') return [[key, withoutUri(value)] as const]
     return [[key, key === 'matches' && Array.isArray(value) ? value.map(slimMatch) : value] as const]
   })
@@ -71,12 +72,23 @@ const LISTS_OF_NAMES: readonly string[] = ['evicted', 'already_visible', 'alread
  */
 export function searchNote(structured: unknown, tools: WireTools): string {
   if (!isRecord(structured)) return ''
-  const said = ASIDES.flatMap((key) => {
+  const said: (readonly [key: string, value: unknown])[] = ASIDES.flatMap((key) => {
     const value = structured[key]
     if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return []
     return [[key, LISTS_OF_NAMES.includes(key) ? shownNames(value, tools) : value] as const]
   })
+  const others = notLoaded(structured, tools)
+  if (others.length > 0) said.push(['not_loaded', others])
   return said.length === 0 ? '' : `The search also returned: ${JSON.stringify(Object.fromEntries(said))}`
+}
+
+/** The matches that were not activated: nothing replaces what the answer says of them. */
+function notLoaded({ matches, activated }: Record<string, unknown>, tools: WireTools): readonly object[] {
+  if (!Array.isArray(matches) || !Array.isArray(activated)) return []
+  return matches
+    .filter(isRecord)
+    .filter(({ name }) => typeof name === 'string' && !activated.includes(name))
+    .map(({ name, description }) => ({ name: tools.toWireName(String(name)), description }))
 }
 
 function namesIn(listed: unknown): readonly unknown[] {

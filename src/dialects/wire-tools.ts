@@ -28,6 +28,12 @@ export interface ToolLimits {
   readonly maxDescriptionChars?: number | undefined
 }
 
+/** What to do about too many tools: without a search, and where all that can be deferred is. */
+const DEFER_THEM =
+  'open the session with mode "lazy", which defers all but pinned and preloaded tools; registerFunction() preloads a tool without deferred: true'
+const PIN_FEWER =
+  'pin and preload fewer tools (registerFunction() preloads one without deferred: true), or use strategy "dispatch", which does not show activated ones'
+
 /** A surface in wire form, and the mapping back. */
 export class WireTools {
   /** Shown from the start, in the surface's order. */
@@ -122,9 +128,10 @@ export class WireTools {
   checkCount(count: number): void {
     const { api, maxTools } = this.#limits
     if (count <= maxTools) return
+    const hint = this.searchTool === undefined ? DEFER_THEM : PIN_FEWER
     throw new ToolcribError(
       'config-invalid',
-      `the request has ${count} tools, but ${api} allows ${maxTools}; open the session with mode "lazy" or strategy "dispatch", or pin fewer tools`,
+      `the request has ${count} tools, but ${api} allows ${maxTools}; ${hint}`,
     )
   }
 

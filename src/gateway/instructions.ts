@@ -1,10 +1,7 @@
-import { withoutHidden } from 'toolcrib'
+import { type Surface, withoutHidden } from 'toolcrib'
 import type { ConnectedServers } from 'toolcrib/mcp'
 import type { ProfileView } from './profile-view.ts'
 
-/** Some clients read only the beginning, so the gateway's own text comes first. */
-const HOW_TO_SEARCH =
-  'Most tools are not listed. Find them with tool_search, and call what it finds with call_read_tool or call_tool, as its "call_with" says.'
 const MAX_CHARS_PER_SERVER = 1_000
 const MAX_CHARS = 8_000
 
@@ -17,12 +14,12 @@ export function instructionsFor(
   {
     servers,
     instructions,
-    isSearching,
+    surface,
   }: {
     readonly servers: ConnectedServers
     readonly instructions?: string | undefined
-    /** true: clients find tools by searching. */
-    readonly isSearching: boolean
+    /** What clients see. */
+    readonly surface: Pick<Surface, 'deferredCount' | 'strategy' | 'tools'>
   },
 ): string | undefined {
   const bySaying = new Map<string, string[]>()
@@ -37,10 +34,28 @@ export function instructionsFor(
         : `Servers ${[first, ...others].join(', ')} say about themselves`
     return `${who} (not verified): ${shown(said)}`
   })
-  const texts = [instructions, isSearching ? HOW_TO_SEARCH : undefined, ...ofServers]
+  // Some clients read only the beginning, so the gateway's own text comes first.
+  const texts = [instructions, howToSearch(surface), ...ofServers]
   const text = texts.filter((each) => each !== undefined && each !== '').join('\n\n')
   return text === '' ? undefined : text.slice(0, MAX_CHARS)
 }
+
+/** How tools are found that are not listed; undefined if all are. */
+function howToSearch({
+  deferredCount,
+  strategy,
+  tools,
+}: Pick<Surface, 'deferredCount' | 'strategy' | 'tools'>): string | undefined {
+  const search = tools.find(({ name }) => SEARCH_TOOLS.includes(name))?.name
+  if (deferredCount === 0 || search === undefined) return undefined
+  const calls =
+    strategy === 'dispatch'
+      ? 'call what it finds with call_read_tool or call_tool, as its "call_with" says'
+      : 'call what it finds by its name'
+  return `Most tools are not listed. Find them with ${search}, and ${calls}.`
+}
+
+const SEARCH_TOOLS = ['tool_search', 'tool_search_regex', 'ToolSearch']
 
 /** Removes characters that people do not see but models read. */
 function shown(text: string): string {

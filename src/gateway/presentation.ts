@@ -55,15 +55,14 @@ export class Presentation {
   /** How the gateway presents itself to clients of a view that see this surface. */
   describe(
     view: ProfileView,
-    { deferredCount }: Pick<Surface, 'deferredCount'>,
+    surface: Pick<Surface, 'deferredCount' | 'strategy' | 'tools'>,
     era: Era,
   ): GatewayDescription {
     const { servers, instructions } = this.#options
-    const isSearching = deferredCount > 0
     return {
       info: this.info,
       capabilities: this.capabilities(view, era),
-      instructions: instructionsFor(view, { servers, instructions, isSearching }),
+      instructions: instructionsFor(view, { servers, instructions, surface }),
     }
   }
 

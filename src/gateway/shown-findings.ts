@@ -1,6 +1,7 @@
 import { HINT_LIMITS, hintLine, type ToolRegistry, type ToolResult } from 'toolcrib'
 import { isJson, type Json } from './json-rpc.ts'
 import type { CallScene } from './tool-calls.ts'
+import { withTwoDoors } from './tool-list.ts'
 
 /** The fields of search results that contain names. */
 const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']
@@ -36,6 +37,7 @@ export class ShownFindings {
     const renamed = Object.entries(structured).map(([key, value]) => {
       if (LISTS_OF_NAMES.includes(key) && Array.isArray(value))
         return [key, value.map((name) => (typeof name === 'string' ? names.shown(name) : name))]
+      if (key === 'message' && typeof value === 'string') return [key, withTwoDoors(value)]
       if ((key !== 'matches' && key !== 'tools') || !Array.isArray(value)) return [key, value]
       const listed = new Set(value.map((match) => (isJson(match) ? match.name : undefined)))
       return [key, value.map((match) => (isJson(match) ? this.#tool(match, listed) : match))]

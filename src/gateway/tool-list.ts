@@ -143,9 +143,13 @@ const CALL_READ_TOOL: ListedTool = {
   annotations: { readOnlyHint: true, openWorldHint: true },
 }
 
-/** The library has one door; here the result of a search says which of the two to use. */
 function doorFor({ description, ...tool }: ListedTool): ListedTool {
-  return { ...tool, description: String(description).replace(ONE_DOOR, TWO_DOORS) }
+  return { ...tool, description: withTwoDoors(String(description)) }
+}
+
+/** The library has one door; here the result of a search says which of the two to use. */
+export function withTwoDoors(text: string): string {
+  return text.replace(ONE_DOOR, TWO_DOORS)
 }
 
 const ONE_DOOR = 'call it with call_tool { name, arguments }'

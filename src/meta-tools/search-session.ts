@@ -1,5 +1,5 @@
 import type { ServerStatus } from '../registry/server-directory.ts'
-import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-result.ts'
 import type { ToolDefinition } from '../tool.ts'
 
 /** Which of the three search meta-tools a session shows. */
@@ -16,7 +16,9 @@ export interface ActivationReport {
 }
 
 /** What a search among deferred tools found. */
-export interface DeferredResult extends SearchResult {
+export interface DeferredResult extends Omit<SearchResult, 'advice'> {
+  /** The first matches of all, if `matches` are a later page. */
+  readonly leaders: readonly SearchMatch[]
   /** Tools that fit and that the surface shows anyway. */
   readonly alreadyVisible: readonly string[]
   /** Tools that fit, are active and were returned by an earlier search for the same thing; absent if `matches` has all that fit. */
@@ -48,6 +50,8 @@ export interface SearchSession {
   /** Returns about how many tokens the definition of a registered tool takes, counted once per tool. */
   tokensOf(name: string): number
   isActive(name: string): boolean
+  /** Whether the next request of this conversation declares the tool with its whole schema. */
+  isDeclared(name: string): boolean
   /** Where a tool comes from; undefined when it is unknown. */
   originOf(name: string): Origin | undefined
   /** Whether the model was shown a tool of this name that no longer exists. */

@@ -4,13 +4,13 @@ import {
   answer,
   clipList,
   echo,
-  fitItems,
   howToCall,
   inputInvalid,
   isBadQuery,
   ONLY_VISIBLE,
   serverChanges,
 } from './answer.ts'
+import { fitItems } from './fit-matches.ts'
 import type { DeferredResult, SearchSession, SearchToolOptions } from './search-session.ts'
 
 interface Input {

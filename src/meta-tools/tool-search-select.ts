@@ -2,17 +2,17 @@ import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
 import {
   answer,
-  answerHead,
   answerSearch,
   clipList,
   echo,
-  fitMatches,
+  foundBefore,
   HOW_TO_ASK,
   howToCall,
   inputInvalid,
-  ONLY_VISIBLE,
   serverChanges,
+  verdict,
 } from './answer.ts'
+import { fitMatches } from './fit-matches.ts'
 import type { SearchSession, SearchToolOptions } from './search-session.ts'
 
 interface Input {
@@ -43,23 +43,26 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
         const found = await session.searchDeferred(query, { limit })
         const isSelect = found.kind === 'select'
         const limits = { maxTokens, isDispatch: options.isDispatch }
-        const { shown: matches, worthActivating } = fitMatches(found.matches, session, limits)
+        const { shown: matches, worthActivating } = fitMatches(found, session, limits)
         const shown = matches.map(({ name }) => name)
         const left = found.matches.map(({ name }) => name).filter((name) => !shown.includes(name))
         const { activated, evicted } = await session.activate(isSelect ? shown : worthActivating)
         const gone = [...session.takeEvictions(), ...evicted]
+        const use = options.isDispatch ? 'call it' : 'fetch it with select:<name>'
+        const { note, hint } = verdict(found, { use, activated })
         return answer({
           query: echo(query),
           query_kind: isSelect ? 'select' : 'keyword',
           total_deferred_tools: session.deferrableCount(),
-          ...answerHead(found),
+          ...(note === undefined ? {} : { note }),
+          ...foundBefore(found),
           matches: isSelect ? matches.map(({ score: _, ...match }) => match) : matches,
           ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
           ...(activated.length < matches.length ? { activated } : {}),
           ...(gone.length > 0 ? { evicted: gone } : {}),
           ...(found.alreadyVisible.length > 0 ? { already_visible: clipList(found.alreadyVisible) } : {}),
           ...serverChanges(session),
-          ...(found.total === 0 && found.alreadyVisible.length > 0 ? { hint: ONLY_VISIBLE } : {}),
+          ...(hint === undefined ? {} : { hint }),
           ...(left.length > 0
             ? { omitted: clipList(left), hint: 'These did not fit; select them next.' }
             : {}),

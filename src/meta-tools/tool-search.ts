@@ -3,20 +3,17 @@ import { clamp, clipText } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import {
   answer,
-  answerHead,
   answerSearch,
   clipList,
-  type DefinitionLimit,
   echo,
-  fitItems,
-  fitMatches,
+  foundBefore,
   HOW_TO_ASK,
   howToCall,
   inputInvalid,
-  ONLY_VISIBLE,
   serverChanges,
-  shorten,
+  verdict,
 } from './answer.ts'
+import { type DefinitionLimit, fitItems, fitMatches, shorten } from './fit-matches.ts'
 import type { DeferredResult, SearchSession, SearchStyle, SearchToolOptions } from './search-session.ts'
 
 interface Input {
@@ -93,19 +90,24 @@ interface Page extends DefinitionLimit {
 
 /** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
 async function load(session: SearchSession, found: DeferredResult, page: Page): Promise<ToolResult> {
-  const { shown: matches, worthActivating } = fitMatches(found.matches, session, page)
+  const { shown: matches, worthActivating } = fitMatches(found, session, page)
   const { activated, evicted } = await session.activate(worthActivating)
+  const { note, hint } = verdict(found, { use: page.isDispatch ? 'call it' : LOAD_IT, activated })
   return answer({
     query: echo(found.query),
     total: found.total,
-    ...answerHead(found),
+    ...(note === undefined ? {} : { note }),
+    ...foundBefore(found),
     matches,
     activated,
     evicted: [...session.takeEvictions(), ...evicted],
     ...serverChanges(session),
     ...footer(found, matches.length, page),
+    ...(hint === undefined ? {} : { hint }),
   })
 }
+
+const LOAD_IT = 'load it with tool_search { name }'
 
 /** Two steps: names and descriptions only; nothing is checked out. */
 function list(session: SearchSession, found: DeferredResult, page: Page): ToolResult {
@@ -114,13 +116,16 @@ function list(session: SearchSession, found: DeferredResult, page: Page): ToolRe
     description: clipText(description, 400),
   }))
   const matches = fitItems(described, page.maxTokens)
+  const { note, hint } = verdict(found, { use: LOAD_IT })
   return answer({
     query: echo(found.query),
     total: found.total,
-    ...answerHead(found),
+    ...(note === undefined ? {} : { note }),
+    ...foundBefore(found),
     matches,
     ...serverChanges(session),
     ...footer(found, matches.length, page),
+    ...(hint === undefined ? {} : { hint }),
   })
 }
 
@@ -137,11 +142,8 @@ function footer(found: DeferredResult, shown: number, { limit, offset }: Page): 
     ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
     ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
-    ...(found.total === 0 ? { hint: alreadyVisible.length > 0 ? ONLY_VISIBLE : NOTHING_FITS } : {}),
   }
 }
-
-const NOTHING_FITS = 'Nothing fits. Try other words, or fewer; if that fails too, there is no such tool.'
 
 async function loadByName(
   session: SearchSession,

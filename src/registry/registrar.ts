@@ -56,6 +56,11 @@ export class Registrar {
 
   register(tool: Tool, options: RegisterOptions): void {
     checkOptions<RegisterOptions>('register()', options, REGISTER_RULES)
+    if (options.preload && options.deferred)
+      throw new ToolcribError(
+        'config-invalid',
+        'register() takes preload or deferred, not both: a preloaded tool is always shown',
+      )
     this.#add(localEntry(tool, options), options.replace === true)
   }
 

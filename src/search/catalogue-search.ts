@@ -46,6 +46,8 @@ export interface CatalogueFindings {
   /** How many listings match in total, less the clones and unready tools encountered. */
   readonly total: number
   readonly ranked: readonly Ranked[]
+  /** The first matches of all, if `ranked` is a later page of a ranking. */
+  readonly leaders?: readonly Ranked[]
   /** Names in `select:` that no accepted listing has. */
   readonly missing?: readonly string[]
   /** Words that match no accepted listing, as written, in order. */
@@ -181,6 +183,7 @@ export class CatalogueSearch {
       kind: query.kind,
       total,
       ranked: matches.slice(offset, offset + limit),
+      ...(offset === 0 ? {} : { leaders: matches.slice(0, DEFAULT_LIMIT) }),
       ...(unmatchedTerms.length === 0 ? {} : { unmatchedTerms }),
       ...about,
     }

@@ -12,7 +12,8 @@ import type { WordScan } from './lexical/word-scan.ts'
 import { LexicalIndex } from './lexical.ts'
 import { asksForDeprecated } from './query/deprecated.ts'
 import type { Query } from './query/query.ts'
-import { type Request, readRequest } from './query/request.ts'
+import { mayBeMisspelt, type Request, readRequest, respelt } from './query/request.ts'
+import { Spelling } from './query/spelling.ts'
 import type { Sections } from './saved-index.ts'
 import type { Lift, Ranking, RankOptions, SearchIndex, SearchMemory } from './searcher.ts'
 import { CheckedEmbedder, type Embedder } from './vectors/embedder.ts'
@@ -20,8 +21,9 @@ import { DEADLINE_RULES, type DeadlineOptions, EmbedderDeadline } from './vector
 import type { ListingVectors } from './vectors/listing-vectors.ts'
 import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.ts'
 
-/** Maximum terms to look up by meaning when the catalogue contains no such word. */
+/** Maximum terms to look up by meaning, and by their spelling, when the catalogue contains no such word. */
 const MAX_TERMS_BY_MEANING = 8
+const MAX_TERMS_BY_SPELLING = 8
 
 /** Options of `hybrid()`. */
 export interface HybridOptions extends DeadlineOptions {
@@ -65,6 +67,8 @@ export class HybridIndex implements SearchIndex {
   /** What was found for a ranking, until the next update. */
   #ranked = new WeakMap<Ranking, { readonly found: Found; readonly asked: LiftedRequest }>()
   #saved: SavedHybrid | undefined
+  /** The words of the catalogue, from the first request with an unknown word until the next update. */
+  #spelling: Spelling | undefined
 
   constructor(
     embedder: CheckedEmbedder,
@@ -84,6 +88,7 @@ export class HybridIndex implements SearchIndex {
   update(source: string, listings: readonly Listing[]): void {
     this.#updates++
     this.#ranked = new WeakMap()
+    this.#spelling = undefined
     if (this.#saved !== undefined) this.#saved.update(source, listings)
     else updateIndexes(this.#indexes, source, listings)
     this.#named.update(source, listings)
@@ -117,12 +122,12 @@ export class HybridIndex implements SearchIndex {
 
   async rank(query: Query, options: RankOptions): Promise<Ranking> {
     this.#settle()
-    const request = this.#read(query)
-    const read = { scan: this.#lexical.scan(request.words, options.accepts), updates: this.#updates }
-    const unmatchedTerms = read.scan.unmatchedWords()
+    const read = this.#read(query, options.accepts)
+    const { request, unmatchedTerms } = read
+    const updates = this.#updates
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
-    const isCurrent = read.updates === this.#updates
+    const isCurrent = updates === this.#updates
     const scan = isCurrent ? read.scan : this.#lexical.scan(request.words, options.accepts)
     if ('failure' in embedded)
       return { ...rankByWords(scan, options.limit), unmatchedTerms, failure: embedded.failure }
@@ -167,15 +172,51 @@ export class HybridIndex implements SearchIndex {
   /** The candidates of a query with their features, for training; undefined if the embedder fails. */
   async candidates(query: Query, options: RankOptions): Promise<readonly Candidate[] | undefined> {
     this.#settle()
-    const request = this.#read(query)
+    const { request } = this.#read(query, options.accepts)
     const embedded = await this.#embed(request, [])
     if ('failure' in embedded) return undefined
     const scan = this.#lexical.scan(request.words, options.accepts)
     return this.#finder.describe(this.#finder.find(request, scan, embedded.vectors, options))
   }
 
-  #read(query: Query): Request {
-    return readRequest(query, (word) => this.#lexical.holders(word))
+  /** Reads a query; misspelt words are read as words of the catalogue. */
+  #read(query: Query, accepts: RankOptions['accepts']): ReadQuery {
+    const written = readRequest(query, (word) => this.#lexical.holders(word))
+    const scan = this.#lexical.scan(written.words, accepts)
+    const unmatchedTerms = scan.unmatchedWords()
+    const meant = new Map<string, string>()
+    for (const term of mayBeMisspelt(written, unmatchedTerms).slice(0, MAX_TERMS_BY_SPELLING)) {
+      const word = this.#meantBy(term, accepts)
+      if (word !== undefined) meant.set(term, word)
+    }
+    if (meant.size === 0) return { request: written, scan, unmatchedTerms }
+    const request = respelt(written, meant)
+    return {
+      request,
+      scan: this.#lexical.scan(request.words, accepts),
+      unmatchedTerms: unmatchedTerms.filter((term) => !meant.has(term)),
+    }
+  }
+
+  /**
+   * The word of the catalogue that an unknown word is a misspelling of; the most frequent one of several. Both are judged by
+   * the embedder: the one is not a word that it knows, and the other is.
+   */
+  #meantBy(term: string, accepts: RankOptions['accepts']): string | undefined {
+    const word = term.toLowerCase()
+    if (!this.#embedder.tellsWords || this.#embedder.knows(word)) return undefined
+    this.#spelling ??= new Spelling(this.#lexical.words())
+    return this.#spelling
+      .near(word)
+      .filter((near) => this.#embedder.knows(near) && this.#isHeld(near, accepts))
+      .sort(
+        (a, b) =>
+          this.#lexical.holders(b) - this.#lexical.holders(a) || b.length - a.length || (a < b ? -1 : 1),
+      )[0]
+  }
+
+  #isHeld(text: string, accepts: RankOptions['accepts']): boolean {
+    return this.#lexical.scan([{ text, weight: 1 }], accepts).unmatchedWords().length === 0
   }
 
   /** The vectors of a request and of single terms; a failure instead if the embedder fails or takes too long. */
@@ -210,6 +251,13 @@ export class HybridIndex implements SearchIndex {
       return listing !== undefined && accepts(listing) ? this.#finder.remembered(listing) : undefined
     })
   }
+}
+
+interface ReadQuery {
+  readonly request: Request
+  readonly scan: WordScan
+  /** The words that no listing contains, without misspelt ones that were recognised. */
+  readonly unmatchedTerms: readonly string[]
 }
 
 /** What a request says, and what memory knows about it. */

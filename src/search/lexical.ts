@@ -76,6 +76,11 @@ export class LexicalIndex implements SearchIndex {
     this.#vocabulary.adopt(words, isGone)
   }
 
+  /** All words of the listings. */
+  words(): Iterable<string> {
+    return this.#vocabulary.words()
+  }
+
   /** How many listings contain the word or one with the same stem. */
   holders(word: string): number {
     const stem = this.#vocabulary.findStem(word)

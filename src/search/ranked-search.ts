@@ -64,19 +64,19 @@ export class RankedSearch {
 
   /** The first `count` matches. */
   async first(count: number): Promise<RankedMatches> {
-    const { exact } = this.#options
     for (let limit = count + SPARE_MATCHES; ; limit *= 4) {
       const ranking = await this.#rank(limit, this.#options.accepts)
       const candidates = this.#withExactFirst(ranking.matches, ranking)
       const { kept, dropped } = this.#pick(candidates, count)
       const isWhole = ranking.matches.length < limit
       if (kept.length < count && !isWhole) continue
+      const matches = (await this.#shared(kept, ranking)).slice(0, count)
       return {
         total: Math.max(ranking.total, isWhole ? candidates.length : 0) - dropped,
-        matches: (await this.#shared(kept, ranking)).slice(0, count),
+        matches,
         unmatchedTerms: ranking.unmatchedTerms.filter((term) => !this.#isPartOfExact(term)),
         ...(ranking.failure === undefined ? {} : { failure: ranking.failure }),
-        ...(ranking.confidence === undefined ? {} : { confidence: exact.size > 0 ? 1 : ranking.confidence }),
+        ...(ranking.confidence === undefined ? {} : { confidence: confidenceIn(matches, ranking) }),
         ...(ranking.similarity === undefined ? {} : { similarity: ranking.similarity }),
         ...(ranking.vector === undefined ? {} : { vector: ranking.vector }),
       }
@@ -183,6 +183,11 @@ export class RankedSearch {
     })
     return [...first, ...matches.filter(({ listing }) => !exact.has(listing))]
   }
+}
+
+/** The probability that the first of these is right: clones, unready tools and exact names may have changed which it is. */
+function confidenceIn([first]: readonly Ranked[], { matches, confidence = 0 }: Ranking): number {
+  return first === undefined || first === matches[0] ? confidence : first.score
 }
 
 /** Those of `others` that the ranking of all sources lacks; none of them is better than its last match. */

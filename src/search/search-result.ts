@@ -33,7 +33,7 @@ export interface SearchResult {
   readonly unmatchedTerms?: readonly string[]
   /** The probability that the first match is right, from searchers that know it. */
   readonly confidence?: number
-  /** What to do when the first match probably is not right: one sentence or two for the top of an answer. */
+  /** What to do when no match is right, or probably none: a sentence or two for the top of an answer. */
   readonly advice?: string
   /** Servers that are still connecting or have failed, so that a miss does not look final. */
   readonly servers?: readonly ServerStatus[]
@@ -48,4 +48,56 @@ export interface SearchMatch {
   readonly fit?: number
   readonly description: string
   readonly reasons: readonly string[]
+}
+
+/** Below this probability, the first match is reported as a poor one. */
+export const POOR_BELOW = 0.35
+
+/** Maximum words to name in an advice. */
+const MAX_WORDS = 5
+
+/** Whether matches were found of which the first probably is not right; false from searchers that do not know. */
+export function isPoor({
+  kind,
+  matches,
+  confidence = 1,
+}: Pick<SearchResult, 'kind' | 'matches' | 'confidence'>): boolean {
+  return kind === 'keyword' && matches.length > 0 && confidence < POOR_BELOW
+}
+
+/** The part of a result that tells how well it answers the request. */
+type Verdict = Pick<SearchResult, 'query' | 'kind' | 'total' | 'matches' | 'unmatchedTerms' | 'confidence'>
+
+/** How an advice differs for a reader for whom tools are loaded. */
+export interface AdviceWords {
+  /** What to say instead of "No tool fits well". */
+  readonly poor?: string
+  /** What to do if one of the matches is right all the same. */
+  readonly use?: string
+}
+
+/**
+ * Says that no tool fits, or probably none, which words found nothing, and how to ask. Undefined if the first match may be
+ * right, and for names, patterns and pages, which have matches or have none.
+ */
+export function adviceFor(result: Verdict, { poor = 'No tool fits well', use }: AdviceWords = {}) {
+  const { kind, total, matches, unmatchedTerms = [] } = result
+  if (kind !== 'keyword') return undefined
+  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word.replaceAll('"', '')}"`)
+  const unfound = words.length === 0 ? '' : ` Nothing was found for ${words.join(', ')}.`
+  if (total === 0) return `No tool fits.${unfound} Ask${AGAIN}`
+  if (isPoor(result))
+    return `${poor}.${unfound} ${use === undefined ? NONE_WILL_DO : `If one of these will do, ${use}; otherwise ask`}${AGAIN}`
+  if (matches.length === 0 || !isHalfFound(result)) return undefined
+  return `Perhaps no tool fits.${unfound} ${NONE_WILL_DO}${AGAIN}`
+}
+
+const NONE_WILL_DO = 'If none of these will do, ask'
+const AGAIN =
+  ' again with what the tool should do and the service it belongs to, such as "create issue github".'
+
+/** Searchers that do not know how certain they are may still have found nothing for half of the words. */
+function isHalfFound({ query, confidence, unmatchedTerms = [] }: Verdict): boolean {
+  const words = query.trim().split(/\s+/).length
+  return confidence === undefined && unmatchedTerms.length >= 2 && 2 * unmatchedTerms.length >= words
 }

@@ -79,7 +79,8 @@ class SemanticIndex implements SearchIndex {
 export function meaningReason(similarity: number): string {
   const percent = `${Math.round(100 * similarity)} %`
   if (similarity >= 0.6) return `very similar in meaning (${percent})`
-  return similarity >= 0.4 ? `similar in meaning (${percent})` : `loosely related in meaning (${percent})`
+  if (similarity >= 0.4) return `similar in meaning (${percent})`
+  return `${similarity >= 0.2 ? 'loosely' : 'hardly'} related in meaning (${percent})`
 }
 
 function rounded(score: number): number {

@@ -12,8 +12,8 @@ import type { Listing } from '../tool.ts'
 import type { CatalogueSearch } from './catalogue-search.ts'
 import { LoadedIndex } from './loaded-index.ts'
 import { ExactNames } from './query/exact-names.ts'
-import type { SearchOptions, SearchResult } from './search-result.ts'
-import { acceptEvery, type Lift, type Searcher, type SearchMemory } from './searcher.ts'
+import { adviceFor, type SearchMatch, type SearchOptions, type SearchResult } from './search-result.ts'
+import { acceptEvery, type Lift, type Ranked, type Searcher, type SearchMemory } from './searcher.ts'
 
 export interface ToolFinderOptions {
   readonly catalogue: Catalogue
@@ -44,6 +44,8 @@ export interface Found {
   readonly vector?: Float32Array | undefined
   /** The cosine between the request and the first match, if the searcher knows it. */
   readonly similarity?: number | undefined
+  /** The first matches of all, if the result is a later page. */
+  readonly leaders?: readonly SearchMatch[] | undefined
 }
 
 /** Finds tools in the newest catalogue: by words, by a name in any spelling, or by a misspelt name. */
@@ -104,9 +106,9 @@ export class ToolFinder {
     const servers = await this.waitForServers(
       (server) => audience.permitsServer(server) && (wanted ?? server) === server,
     )
-    const { result, vector } = await this.rank(request)
+    const { result, ...found } = await this.rank(request)
     this.#emitSearched(request, result)
-    return { result: { ...result, ...(servers.length > 0 ? { servers } : {}) }, vector }
+    return { ...found, result: { ...result, ...(servers.length > 0 ? { servers } : {}) } }
   }
 
   /** Searches without waiting and without the event `searched`. */
@@ -115,7 +117,7 @@ export class ToolFinder {
     const snapshot = this.#options.catalogue.snapshot()
     if (snapshot !== this.#synced) search.sync(snapshot.groups)
     this.#synced = snapshot
-    const { ranked, failure, vector, similarity, ...found } = await search.search(query, {
+    const { ranked, failure, vector, similarity, leaders, ...found } = await search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       ...(memory === undefined ? {} : { memory: new SteadyMemory(memory, this.#options.emit) }),
       limit: clamp(options.limit, { min: 1, max: 100, otherwise: this.#options.searchLimit }),
@@ -136,16 +138,10 @@ export class ToolFinder {
       } as const
       this.#options.emit(options.sessionId === undefined ? event : { ...event, sessionId: options.sessionId })
     }
-    const matches = ranked.map(({ listing: { name, description }, score, fit, reasons }) => ({
-      name,
-      score,
-      description,
-      reasons,
-      ...(fit === undefined ? {} : { fit }),
-    }))
+    const matches = ranked.map(toMatch)
     const advice = adviceFor({ ...found, matches })
     const result = { ...found, matches, ...(advice === undefined ? {} : { advice }) }
-    return { result, vector, similarity }
+    return { result, vector, similarity, leaders: leaders?.map(toMatch) }
   }
 
   /** Waits briefly for servers that are connecting; returns those that still are, and those that failed. */
@@ -193,6 +189,10 @@ export class ToolFinder {
   }
 }
 
+function toMatch({ listing: { name, description }, score, fit, reasons }: Ranked): SearchMatch {
+  return { name, score, description, reasons, ...(fit === undefined ? {} : { fit }) }
+}
+
 /** A memory that never breaks a search: one that fails is reported, and nothing is lifted. */
 class SteadyMemory implements SearchMemory {
   readonly #memory: SearchMemory
@@ -236,33 +236,6 @@ function loadedLater(
 }
 
 const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
-
-/** Below this probability, the first match is reported as a poor one. */
-export const POOR_BELOW = 0.35
-
-/** Maximum words to name in an advice. */
-const MAX_WORDS = 5
-
-/**
- * Says that no tool fits well, or none at all, which words found nothing, and how to ask. Undefined if the first match is
- * good, and for names, patterns and mere filters, which fit or do not.
- */
-function adviceFor(result: SearchResult): string | undefined {
-  const { kind, matches, unmatchedTerms = [] } = result
-  if (kind !== 'keyword' || !isPoor(result)) return undefined
-  const words = unmatchedTerms.slice(0, MAX_WORDS).map((word) => `"${word.replaceAll('"', '')}"`)
-  const missing = words.length === 0 ? '' : ` Nothing was found for ${words.join(', ')}.`
-  const [fits, when] =
-    matches.length === 0 ? ['No tool fits.', 'Ask'] : ['No tool fits well.', 'If none of these will do, ask']
-  return `${fits}${missing} ${when} again with what the tool should do and the service it belongs to, such as "create issue github".`
-}
-
-/** From searchers that do not know how certain they are, an answer is poor if half of the words found nothing. */
-function isPoor({ query, confidence, matches, unmatchedTerms = [] }: SearchResult): boolean {
-  if (matches.length === 0) return true
-  if (confidence !== undefined) return confidence < POOR_BELOW
-  return unmatchedTerms.length >= 2 && 2 * unmatchedTerms.length >= query.trim().split(/\s+/).length
-}
 
 /** Who searches: which servers to wait for, and which listings of the newest catalogue may be found. */
 export interface Audience {

@@ -7,7 +7,7 @@ import { sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { Policy } from '../registry/policy.ts'
 import type { ContextMemory } from '../search/memory/usage-memory.ts'
-import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-result.ts'
+import { isPoor, type SearchMatch, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import { type FindRequest, SessionAudience } from '../search/tool-finder.ts'
 import { isVectorSearcher } from '../search/vectors/vector-searcher.ts'
 import { within } from '../time.ts'
@@ -101,9 +101,9 @@ export class SessionSearch implements HintSource {
   async deferred(query: string, options: SearchOptions): Promise<DeferredResult> {
     const { viewpoint, services } = this.#options
     const request = this.#request(query, options, 'deferred')
-    const { result, vector } = await services.finder.find(request)
+    const { result, vector, leaders = [] } = await services.finder.find(request)
     const earlier = this.#earlier(query, vector, options)
-    const found = await this.#further(result, request, earlier)
+    const found = { ...(await this.#further(result, request, earlier)), leaders }
     this.#note({ query, vector, matches: found.matches, isRead: true })
     if (viewpoint.current().shown.length === 0) return { ...found, alreadyVisible: [] }
     const shown = await services.finder.rank({
@@ -209,7 +209,7 @@ export class SessionSearch implements HintSource {
 
   /**
    * What fits this request or the earlier ones, without active tools that those returned. If nothing else fits, those are
-   * returned again. Total, advice and unmatched words are those of all that fits.
+   * returned again. Total and unmatched words are those of all that fits.
    */
   async #further(
     result: SearchResult,
@@ -230,7 +230,8 @@ export class SessionSearch implements HintSource {
     if (matches.length === 0) return result
     const alreadyFound = result.matches.map(({ name }) => name).filter((name) => seen.has(name))
     const total = Math.max(result.total, matches.length + alreadyFound.length)
-    return { ...result, total, matches, alreadyFound }
+    const confidence = result.confidence === undefined ? {} : { confidence: matches[0]?.score ?? 0 }
+    return { ...result, total, matches, alreadyFound, ...confidence }
   }
 
   #note({
@@ -253,7 +254,7 @@ export class SessionSearch implements HintSource {
 
 /** What a search among the deferred found, with what the surface shows anyway. */
 function withVisible(
-  { missing, unmatchedTerms, advice, ...found }: Omit<DeferredResult, 'alreadyVisible'>,
+  { missing, unmatchedTerms, ...found }: Omit<DeferredResult, 'alreadyVisible'>,
   shown: SearchResult,
 ): DeferredResult {
   // What only one of the two searches misses was found by the other.
@@ -261,12 +262,9 @@ function withVisible(
   const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
   const best = Math.max(0, ...found.matches.map(({ score }) => score))
   // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
-  const fitting = shown.matches.filter(({ score }) => score >= best / 2)
-  // "No tool fits" would be false beside a shown tool that does.
-  const isPoor = fitting.length === 0 || shown.advice !== undefined
+  const fitting = isPoor(shown) ? [] : shown.matches.filter(({ score }) => score >= best / 2)
   return {
     ...found,
-    ...(advice !== undefined && isPoor ? { advice } : {}),
     ...(stillMissing?.length ? { missing: stillMissing } : {}),
     ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
     alreadyVisible: fitting.map(({ name }) => name),

@@ -267,6 +267,11 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     return this.#options.checkout.has(name)
   }
 
+  isDeclared(name: string): boolean {
+    // A session that returns everything again may hold several conversations.
+    return this.strategy === 'append' && this.#options.settings.searchAgain !== 'all' && this.isActive(name)
+  }
+
   originOf(name: string): Origin | undefined {
     const entry = this.#options.viewpoint.current().snapshot.get(name)
     return entry && { source: sourceKey(entry.source), isApproved: isApproved(entry.listing) }

@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import type { JsonSchema } from 'toolcrib'
+import { type JsonSchema, nearestName } from 'toolcrib'
 import type { Terminal } from '../terminal.ts'
 import { UsageError } from '../usage-error.ts'
 
@@ -36,6 +36,33 @@ export function forSchema(
   )
   return { ...given, ...Object.fromEntries(typed) }
 }
+
+/**
+ * Says which arguments a tool does not have, and what they may mean: most tools ignore them silently. Undefined when it has all of
+ * them, or may take others; a schema that forbids others refuses them itself.
+ */
+export function unknownArguments(
+  args: Readonly<Record<string, unknown>>,
+  parameters: JsonSchema | undefined,
+): string | undefined {
+  if (typeof parameters !== 'object' || MORE_ARGUMENTS.some((keyword) => keyword in parameters))
+    return undefined
+  const known = Object.keys(parameters.properties ?? {})
+  const unknown = Object.keys(args).filter((key) => !known.includes(key))
+  if (unknown.length === 0) return undefined
+  const named = unknown.slice(0, MAX_NAMED).map((key) => {
+    const nearest = nearestName(key, known)
+    return nearest === undefined ? `"${key}"` : `"${key}" (did you mean "${nearest}"?)`
+  })
+  const takes = known.length === 0 ? 'it takes none' : `it takes ${known.slice(0, MAX_NAMED).join(', ')}`
+  return `has no argument ${named.join(' or ')}; ${takes}${known.length > MAX_NAMED ? ', …' : ''}`
+}
+
+/** Arguments to name in one line. */
+const MAX_NAMED = 8
+
+/** Keywords of a schema that say which arguments there may be besides its properties. */
+const MORE_ARGUMENTS = ['additionalProperties', 'patternProperties', 'anyOf', 'oneOf', 'allOf', 'if', '$ref']
 
 const FORM = `write them as key=value, or as '{"key": "value"}'`
 

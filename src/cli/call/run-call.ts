@@ -5,7 +5,7 @@ import type { Terminal } from '../terminal.ts'
 import { plain, plainLines, shellWord, toolName } from '../text.ts'
 import { unknownServer } from '../unknown-server.ts'
 import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
-import { forSchema, readArguments, type TypedArguments } from './call-arguments.ts'
+import { forSchema, readArguments, type TypedArguments, unknownArguments } from './call-arguments.ts'
 import { type CallProgress, callProgress } from './call-progress.ts'
 import { describeUnknown, findTool, serversNamed, toolsNamed } from './find-tool.ts'
 import { requireWritable, writeOut } from './write-out.ts'
@@ -80,6 +80,8 @@ async function callOnce(
 ): Promise<number> {
   const tool = findTool(registry, name)
   const args = forSchema(typed, tool?.parameters)
+  const stray = unknownArguments(args, tool?.parameters)
+  if (stray !== undefined) terminal.note(`${pc.yellow('note')} ${plain(`${name} ${stray}`)}`)
   const call = { toolCallId: 'call-1', name: tool?.name ?? name, args }
   // --timeout ends the call even while its server reports progress.
   const deadline = flags.timeout === undefined ? undefined : AbortSignal.timeout(flags.timeout)

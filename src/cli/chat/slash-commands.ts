@@ -80,12 +80,13 @@ async function search(session: Session, words: string): Promise<string> {
   if (words === '') return 'Usage: /search <words>'
   const { matches, total, unmatchedTerms = [], advice = '' } = await session.search(words, { limit: 10 })
   const unmatched = unmatchedTerms.length > 0 ? `No tool mentions: ${unmatchedTerms.join(', ')}` : ''
-  if (matches.length === 0) return ['Nothing matches.', unmatched, advice].filter(Boolean).join(' ')
+  // The advice says the same, for models.
+  if (matches.length === 0) return ['Nothing matches.', unmatched].filter(Boolean).join(' ')
   const lines = matches.map(
     ({ name, score, description, reasons }) =>
       `${score.toFixed(2).padStart(6)}  ${pc.green(oneLine(name))}  ${oneLine(description, 70)}\n        ${pc.dim(oneLine(reasons.join('; ')))}`,
   )
-  return [oneLine(advice, 400), ...lines, `${matches.length} of ${total}`, unmatched]
+  return [oneLine(advice, 400), ...lines, `${matches.length} of ${total}`, advice === '' ? unmatched : '']
     .filter(Boolean)
     .join('\n')
 }

@@ -39,6 +39,9 @@ Examples:
 ${NAMES_HELP}
 Quote what your shell would interpret. If nothing matches well, a note says which words found nothing and how to ask.
 
+The number before a tool is its score. With hybrid it is the probability that the tool is the right one, from 0.01 to 1; with
+the other searchers it only compares the matches of one search. A tool that passes a filter and matches no word has none.
+
 ${REGISTRY_HELP}
 ${REFRESH_HELP}
 Missing servers are reported on stderr, with the reason.

@@ -36,7 +36,7 @@ export async function runSearch(
     if (flags.json) {
       terminal.printJson(result)
       for (const fault of faults) terminal.note(`${pc.yellow('note')} ${fault}`)
-    } else if (!isNoneThere(statuses)) show(terminal, result, registry, faults)
+    } else if (!isNoneThere(statuses)) showResult(terminal, result, { registry, faults, searcher })
     noteQuarantined(terminal, registry, 'searched')
     const isMiss = statuses.length > 0 && result.matches.length === 0
     return noteMissing(terminal, statuses, 'searched') || (isMiss ? 1 : 0)
@@ -67,35 +67,69 @@ function searcherNamed(name: SearcherName | 'hybrid'): SearcherName | Searcher {
   return name === 'hybrid' ? hybrid({ embedder: staticEmbedder() }) : name
 }
 
-function show(
+interface Shown {
+  readonly registry: ToolRegistry
+  readonly faults: readonly string[]
+  readonly searcher: SearchFlags['searcher']
+}
+
+/** Prints the matches of a search, what their scores mean, and what was not found. */
+export function showResult(
   terminal: Terminal,
-  { query, total, matches, missing, unmatchedTerms = [], advice }: SearchResult,
-  registry: ToolRegistry,
-  faults: readonly string[],
+  result: SearchResult,
+  { registry, faults, searcher }: Shown,
 ): void {
+  const { query, kind, total, matches, missing = [], unmatchedTerms = [], advice } = result
+  const scores = meaningOfScores(result, searcher)
   const rest = terminal.width - 9
   const servers = new Map(registry.listSchemas().map((schema) => [schema.name, schema.mcpServer]))
-  // What is wrong with those is said below.
-  const words =
-    faults.length === 0 ? unmatchedTerms : unmatchedTerms.filter((term) => !/^server:/i.test(term))
+  // What is wrong with those is said below. A pattern is not a word.
+  const words = unmatchedTerms.filter(
+    (term) => kind !== 'regex' && (faults.length === 0 || !/^server:/i.test(term)),
+  )
   // The advice is for models: without matches, it says the same, and a person can do more.
-  if (matches.length === 0 && faults.length === 0)
-    terminal.say(`nothing matches "${plain(query)}"; try other words, or see every tool with "toolcrib list"`)
+  if (matches.length === 0 && missing.length === 0 && faults.length === 0)
+    terminal.say(
+      `nothing matches "${plain(query)}"; try ${kind === 'regex' ? 'another pattern' : 'other words'}, or see every tool with "toolcrib list"`,
+    )
   else if (matches.length > 0 && advice !== undefined) terminal.say(pc.yellow(plain(advice)))
   for (const { name, score, description, reasons } of matches) {
     const server = servers.get(name)
-    terminal.print(`${pc.dim(shownScore(score).padStart(6))}  ${pc.green(toolName(name, server))}`)
+    const shown = scores === undefined ? '–' : shownScore(score)
+    terminal.print(`${pc.dim(shown.padStart(6))}  ${pc.green(toolName(name, server))}`)
     terminal.print(`        ${cut(plain(description), rest)}`)
     if (reasons.length > 0) terminal.say(pc.dim(`        because ${reasons.join('; ')}`))
   }
-  if (total > matches.length)
-    terminal.print(
-      pc.dim(`\n${figure(matches.length)} of ${plural(total, 'match', 'matches')}; see more with --limit`),
-    )
+  const lines = [
+    ...(total > matches.length
+      ? [`${figure(matches.length)} of ${plural(total, 'match', 'matches')}; see more with --limit`]
+      : []),
+    ...(scores === undefined ? [] : [`score: ${scores}`]),
+  ]
+  if (matches.length > 0 && lines.length > 0) terminal.say(pc.dim(`\n${lines.join('\n')}`))
   if (words.length > 0 && advice === undefined)
     terminal.say(pc.yellow(`\nno tool mentions: ${words.join(', ')}`))
   for (const fault of faults) terminal.say(pc.yellow(`${matches.length > 0 ? '\n' : ''}${fault}`))
-  if (missing?.length) terminal.say(pc.yellow(`\nno such tool: ${missing.join(', ')}`))
+  if (missing.length > 0)
+    terminal.say(
+      pc.yellow(
+        `${matches.length > 0 ? '\n' : ''}no such tool: ${missing.join(', ')}; find it with "toolcrib search <words>" or "toolcrib list"`,
+      ),
+    )
+}
+
+/** What the numbers mean; undefined where there is nothing to compare: names and filters match or do not. */
+function meaningOfScores(
+  { kind, matches, confidence }: SearchResult,
+  searcher: Shown['searcher'],
+): string | undefined {
+  if (confidence !== undefined)
+    return matches.some(({ score }) => score > 0)
+      ? 'the probability that the tool is the right one'
+      : undefined
+  if (matches.every(({ score }) => score === 1)) return undefined
+  const what = kind === 'regex' || searcher === 'regex' ? 'the pattern matches' : 'the words match'
+  return `how well ${what}, to compare these matches only`
 }
 
 /** A tool that passes `+word` and matches nothing else has no score. */

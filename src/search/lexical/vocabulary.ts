@@ -24,6 +24,11 @@ export class Vocabulary {
     return this.#words.size
   }
 
+  /** All words, in no particular order. */
+  words(): Iterable<string> {
+    return this.#words.keys()
+  }
+
   find(word: string): number | undefined {
     return this.#words.get(word)
   }
@@ -226,8 +231,9 @@ const REPEATED = 0.5
 export interface WeightedWord {
   readonly text: string
   readonly weight: number
-  /** What the request says instead: a word of another language, or an everyday phrase. */
+  /** What the request says instead: a word of another language, an everyday phrase, or a misspelt word. */
   readonly written?: string
+  readonly isMisspelt?: boolean
   /** The word supplements the request, so it is not reported if no listing contains it. */
   readonly isAdded?: boolean
 }

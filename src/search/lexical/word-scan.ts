@@ -4,6 +4,7 @@ import { compareNames } from '../top-matches.ts'
 import { FIELDS } from './listing-terms.ts'
 import { LISTING_SHIFT, type PostingLists } from './posting-lists.ts'
 import type { Leaders, Scoreboard } from './scoreboard.ts'
+import { wordsOf } from './text-words.ts'
 import type { QueryTerm, WeightedWord } from './vocabulary.ts'
 
 /** What words say about one listing. */
@@ -107,17 +108,23 @@ export class WordScan {
     return reasons
   }
 
-  /** Words that no accepted listing contains, as written. */
+  /** Words that no accepted listing contains, as written. A phrase that stands for a word that one contains is matched. */
   unmatchedWords(): string[] {
     const { words, terms } = this.#scanned
     const held = terms.filter((term) => this.#isHeld(term))
     if (held.length === terms.length) return []
     const matched = new Set(held.flatMap((term) => term.written))
     const read = new Set(terms.flatMap((term) => term.written))
-    const unmatched = words.filter((_, place) => read.has(place) && !matched.has(place))
-    return [
-      ...new Set(unmatched.filter(({ isAdded }) => !isAdded).map(({ text, written }) => written ?? text)),
-    ]
+    const understood = new Set(
+      words.flatMap(({ isAdded, written }, place) =>
+        isAdded && written !== undefined && matched.has(place) ? wordsOf(written) : [],
+      ),
+    )
+    const unmatched = words.filter(
+      ({ text, isAdded }, place) =>
+        read.has(place) && !matched.has(place) && !isAdded && !understood.has(text.toLowerCase()),
+    )
+    return [...new Set(unmatched.map(({ text, written }) => written ?? text))]
   }
 
   /** Whether any accepted listing contains a term. */
@@ -142,7 +149,7 @@ export class WordScan {
 
 function quoted(word: WeightedWord | undefined): string {
   if (word?.written === undefined) return `"${word?.text}"`
-  return `"${word.written}" ("${word.text}")`
+  return word.isMisspelt ? `"${word.written}" read as "${word.text}",` : `"${word.written}" ("${word.text}")`
 }
 
 function bestFirst(a: WordMatch, b: WordMatch): number {

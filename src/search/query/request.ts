@@ -16,6 +16,9 @@ const RARE_BELOW = 3
 /** The weight of a tool word that an everyday phrase of the request means. */
 const EVERYDAY_WEIGHT = 0.5
 
+/** The weight of a word that a misspelt one is read as: it may have been meant to be another. */
+const MISSPELT_WEIGHT = 0.7
+
 /** Maximum characters that an embedder reads of a query: enough for any request. */
 const MAX_CHARACTERS = 2_000
 
@@ -28,6 +31,8 @@ export interface Request {
   readonly words: readonly WeightedWord[]
   /** The things it asks for; empty if it is only one. */
   readonly parts: readonly RequestPart[]
+  /** It is not in English, so what no tool contains need not be misspelt. */
+  readonly isForeign: boolean
 }
 
 export interface RequestPart {
@@ -60,7 +65,44 @@ export function readRequest(query: Query, holders: (word: string) => number): Re
     plainText: plain.length === 0 ? text : plain.join(' ').slice(0, MAX_CHARACTERS),
     words: [...words, ...added],
     parts: parts.map((part) => ({ text: part, words: weigh(part.split(/\s+/)) })),
+    // Two words that no list of words knows are as likely to be misspelt.
+    isForeign: isForeign && (query.words.length > 2 || words.some(({ written }) => written !== undefined)),
   }
+}
+
+/** Those of a request's words that may be misspelt: not names, nor words of values, nor those that stand for others. */
+export function mayBeMisspelt({ words, isForeign }: Request, terms: readonly string[]): readonly string[] {
+  if (isForeign || terms.length === 0) return []
+  const isName = (text: string, at: number) => at > 0 && /^\p{Lu}/u.test(text)
+  const candidates = words.filter((word, at) => isAsWritten(word) && !isName(word.text, at))
+  const texts = new Set(candidates.map(({ text }) => text))
+  return terms.filter((term) => texts.has(term))
+}
+
+/** The same request with misspelt words read as others. */
+export function respelt(request: Request, meant: ReadonlyMap<string, string>): Request {
+  if (meant.size === 0) return request
+  const respell = (word: WeightedWord): WeightedWord => {
+    const text = isAsWritten(word) ? meant.get(word.text) : undefined
+    if (text === undefined) return word
+    return { text, weight: MISSPELT_WEIGHT, written: word.text, isMisspelt: true }
+  }
+  const respellText = (text: string) =>
+    text
+      .split(' ')
+      .map((word) => meant.get(word) ?? word)
+      .join(' ')
+  return {
+    ...request,
+    text: respellText(request.text),
+    plainText: respellText(request.plainText),
+    words: request.words.map(respell),
+    parts: request.parts.map(({ text, words }) => ({ text, words: words.map(respell) })),
+  }
+}
+
+function isAsWritten({ weight, written }: WeightedWord): boolean {
+  return weight === 1 && written === undefined
 }
 
 function weighWord(

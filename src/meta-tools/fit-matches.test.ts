@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fitMatches, worthActivating } from './answer.ts'
+import { fitMatches, worthActivating } from './fit-matches.ts'
 
 /** Tools of one server, none of which is active. */
 const session = {
@@ -17,6 +17,12 @@ describe('a match worth activating', () => {
   it('scores at least a tenth of the best', () => {
     expect(worth([2.198, 0.9, 0.22, 0.21, 0.017])).toEqual([2.198, 0.9, 0.22])
     expect(worth([0.8, 0.7])).toEqual([0.8, 0.7])
+  })
+
+  it('is compared with the best of the pages before', () => {
+    const leaders = [{ name: 'best', score: 2.198 }]
+    const page = [0.22, 0.21].map((score) => ({ name: String(score), score }))
+    expect(worthActivating(page, session, leaders)).toEqual(['0.22'])
   })
 
   it('matches more than a filter, unless none does', () => {
@@ -71,14 +77,21 @@ describe('the matches of an answer', () => {
   const shop = {
     ...session,
     describe: (name: string) => definitions.get(name),
+    isDeclared: (_name: string) => false,
     tokensOf: (name: string) => Math.ceil(JSON.stringify(definitions.get(name)).length / 4),
   }
-  const found = (name: string, score: number) => ({ name, score, fit: 0.4, description: '', reasons: [] })
+  const match = (name: string, score: number) => ({ name, score, fit: 0.4, description: '', reasons: [] })
+  const found = (...matches: ReturnType<typeof match>[]) => ({
+    kind: 'keyword' as const,
+    confidence: matches[0]?.score ?? 0,
+    matches,
+    leaders: [],
+  })
 
   it('are short where they are not worth activating, and say so', () => {
     const limit = { maxTokens: 2_000, isDispatch: false }
     const { shown, worthActivating } = fitMatches(
-      [found('wanted', 0.96), found('unlikely', 0.01)],
+      found(match('wanted', 0.96), match('unlikely', 0.01)),
       shop,
       limit,
     )
@@ -94,9 +107,32 @@ describe('the matches of an answer', () => {
     })
   })
 
+  it('are short, and none is worth activating, where the best of them is poor', () => {
+    const limit = { maxTokens: 2_000, isDispatch: true }
+    const poor = found(match('wanted', 0.1), match('unlikely', 0.09))
+    const { shown, worthActivating } = fitMatches(poor, shop, limit)
+    expect(worthActivating).toEqual([])
+    for (const { parameters } of shown)
+      expect(parameters).toHaveProperty('$comment', expect.stringContaining('the error carries the schema'))
+    const isActive = (name: string) => name === 'unlikely'
+    expect(fitMatches(poor, { ...shop, isActive }, limit).worthActivating).toEqual(['unlikely'])
+  })
+
+  it('are short where the model has their schemas anyway', () => {
+    const declared = { ...shop, isActive: () => true, isDeclared: (name: string) => name === 'wanted' }
+    const limit = { maxTokens: 2_000, isDispatch: false }
+    const both = found(match('wanted', 0.6), match('unlikely', 0.5))
+    const { shown, worthActivating } = fitMatches(both, declared, limit)
+    expect(worthActivating).toEqual(['wanted', 'unlikely'])
+    expect(shown[0]?.parameters).toMatchObject({
+      $comment: 'shortened; while it is active, your list of tools has the full schema',
+    })
+    expect(shown[1]).toMatchObject(definitions.get('unlikely') ?? {})
+  })
+
   it('are whole where that is no longer', () => {
     const limit = { maxTokens: 2_000, isDispatch: false }
-    const { shown } = fitMatches([found('wanted', 0.96), found('tiny', 0.01)], shop, limit)
+    const { shown } = fitMatches(found(match('wanted', 0.96), match('tiny', 0.01)), shop, limit)
     expect(shown[1]).toMatchObject(definitions.get('tiny') ?? {})
   })
 
@@ -107,7 +143,7 @@ describe('the matches of an answer', () => {
     }
     const describe = (name: string) => ({ name, description: 'Does one of two things.', parameters: union })
     const limit = { maxTokens: 2_000, isDispatch: false }
-    const matches = [found('wanted', 0.96), found('unlikely', 0.01)]
+    const matches = found(match('wanted', 0.96), match('unlikely', 0.01))
     const { shown } = fitMatches(matches, { ...shop, describe }, limit)
     expect(shown[1]?.parameters).toEqual({ type: 'object', $comment: expect.stringContaining('shortened') })
   })
