@@ -57,8 +57,8 @@ export const MAX_LIFT = 0.1
 
 /**
  * The shares of their lift that the tools of the most similar, the second and the third request get; others get none.
- * Requests for other tools of the same server are nearly as similar as those for the same tool, so that the further a
- * tool is from being the most similar, the more often it is the wrong one.
+ * Requests for other tools of the same server are nearly as similar as those for the same tool, so that of several
+ * remembered tools most are wrong.
  */
 export const LIFT_SHARES = [1, 0.5, 0.25]
 

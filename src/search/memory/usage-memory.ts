@@ -106,7 +106,7 @@ export interface ContextMemory extends SearchMemory {
  * was ok, in the same session as a search that returned its tool. What is kept is bounded and fades: a success that is
  * not repeated loses half of its weight in `halfLifeMs`, and also whenever its tool is shown first for a similar request
  * and another one is used. A lift is limited, only the most similar request of a tool counts, and at most three tools
- * are lifted, so that popular tools do not bury others.
+ * are lifted, each less than the one before, so that popular tools do not bury others.
  *
  * Only the vector of a request without its values is kept, unless `keepText` is set. The words of a short request can
  * be guessed from its vector: protect the store as you would protect the requests.
