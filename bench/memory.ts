@@ -5,6 +5,9 @@
  * query, so that half of them say little of the other half. There, 40 tools have three further requests, written by hand
  * for other occasions (recall/past-requests.jsonl): all of them as past use, and half of each tool's requests, whoever
  * wrote them, as past use of the other half.
+ *
+ * These sets are too small to measure a point. The last table is about simulated users of a large catalogue
+ * (memory/simulated-users.ts): thousands of requests, and how much each kind of tool gains or loses.
  */
 import { mean } from '../src/cli/eval/figures.ts'
 import { toGroups } from '../src/cli/eval/load-case.ts'
@@ -15,6 +18,8 @@ import { hybrid } from '../src/search/hybrid.ts'
 import { type ContextMemory, usageMemory } from '../src/search/memory/usage-memory.ts'
 import { memoryStore } from '../src/store/memory-store.ts'
 import type { Listing } from '../src/tool.ts'
+import { seededShuffle } from './memory/shuffle.ts'
+import { printSimulated } from './memory/simulated-recall.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'
 import { ownCases, pastRequests } from './recall/own-cases.ts'
 import { printTable } from './report.ts'
@@ -24,6 +29,9 @@ const SEEDS = [1, 2, 3, 4, 5]
 /** Splits by tool, which ask twice as many requests. */
 const TOOL_SPLITS = 2
 const SMOKE_QUERIES = 40
+/** Enough to measure a loss of a third of a point. */
+const USERS = 40
+const SMOKE_USERS = 1
 
 type Query = LabelledCase['queries'][number]
 
@@ -47,6 +55,7 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
     )
     printTable(await past.byTool(await pastRequests()))
   }
+  await printSimulated({ maxUsers: smoke ? SMOKE_USERS : USERS })
 }
 
 class PastUse {
@@ -65,7 +74,7 @@ class PastUse {
   async recall(episodes: number, seeds: readonly number[]): Promise<Record<string, string>> {
     const recall = new Recall()
     for (const seed of seeds) {
-      const shuffled = shuffle(this.#labelled.queries, seed)
+      const shuffled = seededShuffle(this.#labelled.queries, seed)
       const middle = Math.floor(shuffled.length / 2)
       const [first, second] = [shuffled.slice(0, middle), shuffled.slice(middle)]
       await this.#ask(second, first, episodes, recall)
@@ -98,7 +107,7 @@ class PastUse {
     for (const episodes of EPISODES) {
       const recall = new Recall()
       for (const seed of SEEDS.slice(0, TOOL_SPLITS)) {
-        const { first, second, single } = halves(shuffle(all, seed))
+        const { first, second, single } = halves(seededShuffle(all, seed))
         await this.#ask([...second, ...single], first, episodes, recall)
         await this.#ask([...first, ...single], second, episodes, recall)
       }
@@ -178,17 +187,6 @@ function halves(queries: readonly Query[]): Record<'first' | 'second' | 'single'
     else for (const [at, query] of group.entries()) split[at % 2 === 0 ? 'first' : 'second'].push(query)
   }
   return split
-}
-
-function shuffle<Item>(items: readonly Item[], seed: number): Item[] {
-  const shuffled = [...items]
-  let state = seed
-  for (let at = shuffled.length - 1; at > 0; at--) {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
-    const other = (state >> 8) % (at + 1)
-    ;[shuffled[at], shuffled[other]] = [shuffled[other] as Item, shuffled[at] as Item]
-  }
-  return shuffled
 }
 
 function percent(shares: readonly number[]): string {

@@ -40,9 +40,9 @@ export type ContentBlock =
       [extra: string]: unknown
     }
 
-/** Why a call failed, for the model. Tools may return codes of their own. */
+/** Why a call failed, for the model. Tools may also return other codes. */
 export type CallErrorCode =
-  /** The tool is unknown, not permitted here, unavailable now, or needs a capability that nobody grants. */
+  /** The tool is unknown, not permitted here, unavailable now, or needs a capability without a backend. */
   | 'not_available'
   /** The arguments do not match the schema; the text names the path, what was expected and what was given. */
   | 'input_invalid'

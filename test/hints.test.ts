@@ -8,7 +8,8 @@ import { openaiChat } from '../src/dialects/openai-chat.ts'
 import { openaiResponses } from '../src/dialects/openai-responses.ts'
 import { staticEmbedder } from '../src/embedders/static-embedder.ts'
 import { defineTool, hybrid, memoryStore, semantic, ToolRegistry, usageMemory } from '../src/index.ts'
-import { userText, withLine } from '../src/session/turn-hints.ts'
+import { POOR_BELOW } from '../src/search/search-result.ts'
+import { HINT_LIMITS, userText, withLine } from '../src/session/turn-hints.ts'
 
 const TOOLS: readonly (readonly [name: string, description: string])[] = [
   ['send_mail', 'Sends an email message to a person'],
@@ -39,6 +40,12 @@ function catalogue(memory = usageMemory({ store: memoryStore() })) {
     )
   return registry
 }
+
+describe('a hint', () => {
+  it('is not given where a search would say that no tool fits well', () => {
+    expect(HINT_LIMITS.from).toBeGreaterThan(POOR_BELOW)
+  })
+})
 
 describe.each(Object.entries(DIALECTS))('a hint in a turn with %s', (_name, dialect) => {
   // Each dialect has its own message type; here they are only passed through.

@@ -315,7 +315,7 @@ describe.skipIf(!browser)('the page', () => {
     await asked.getByRole('button', { name: 'Which tool should have been found?' }).click()
     await asked.getByLabel('The tool that should have been found').fill('sample_')
     await asked.getByLabel('The tool that should have been found').press('Enter')
-    await asked.getByText(/takes no hint here/).waitFor()
+    await asked.getByText(/you cannot add a hint here/).waitFor()
     await asked.getByRole('button', { name: 'Another tool' }).click()
   })
 

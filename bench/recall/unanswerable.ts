@@ -1,9 +1,7 @@
 import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
 import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
+import { POOR_BELOW } from '../../src/search/search-result.ts'
 import type { Searcher } from '../../src/search/searcher.ts'
-
-/** The probability below which a search says that no tool fits well. */
-const POOR_BELOW = 0.3
 
 /** Counts the requests for which a searcher finds nothing, or says that no tool fits well. */
 export async function doubted(

@@ -28,7 +28,7 @@ ${thrown.map(section).join('\n\n')}
 
 ## Returned by a call
 
-Tools may return codes of their own beside these.
+Tools may also return other codes.
 
 ${returned.map(section).join('\n\n')}
 `

@@ -1,104 +1,157 @@
-import { certaintyOf, type Features, logOddsOf, NOTHING_FITS } from '../../src/search/hybrid/ranker.ts'
-import { type QuestionSet, rankedRows, sumOf } from './listwise.ts'
+import { RELATED_FROM } from '../../src/embedders/static-embedder.ts'
+import { CALIBRATION, logistic, logOddsOf, meaningOf } from '../../src/search/hybrid/calibration.ts'
+import type { Features } from '../../src/search/hybrid/ranker.ts'
+import { type QuestionSet, rankedRows, solve, sumOf } from './listwise.ts'
+import { type Answer, type Place, reliabilityLines } from './reliability.ts'
 
 /** The places of a result that a user sees. */
 const PLACES = 5
-const STEPS = 400
-const RATE = 0.05
 
 /**
- * A catalogue cannot serve every request, and the labelled sets contain only requests that theirs can. So every query is
- * also read as one whose tools do not exist, and requests are asked that have nothing to do with the catalogue; these are
- * the shares of both beside the queries.
+ * A catalogue cannot serve every request, and the labelled sets contain only requests that theirs can. So others are asked
+ * beside them. These are their shares beside each request that can be served: in a small catalogue three for two of those,
+ * most of them for a server that is there; in a large one fewer, since a tool for a stranger's request is often there.
  */
-const WITHOUT_TOOLS = 0.1
-const STRANGERS = 0.3
+export const SHARES = {
+  labelled: 1,
+  strangers: 0.3,
+  'tools removed': 0.1,
+  served: 1,
+  'near miss': 0.8,
+  elsewhere: 0.4,
+  'no tool': 0.3,
+}
+export type Lesson = keyof typeof SHARES
 
-/** The place of the constant among the inputs: the only one that may be negative. */
-const CONSTANT = 2
-
-/** A set, and weights trained without its family. */
-interface Judged {
+/** A set, weights trained without its family, and what its requests are. */
+export interface Judged {
   readonly set: QuestionSet
   readonly weights: readonly number[]
+  readonly lesson: Lesson
 }
 
-interface Example {
-  readonly inputs: readonly number[]
-  readonly isRight: boolean
-  readonly weight: number
-  /** Among the matches of its query, from 0 on. */
-  readonly place: number
-}
+/** The four numbers of src/search/hybrid/calibration.ts. */
+type Calibration = typeof CALIBRATION
 
 /**
- * Fits the calibration of scores by logistic regression, on fits from weights trained without the set's family. Returns
- * the numbers, and how reliable the scores are: of `judged`, the share of right matches by tenths; of `strangers`, how many
- * get a first match of that score. The fitted share is that of all examples.
+ * Fits the calibration of scores, on fits from weights trained without the set's family: the numbers under which the right
+ * and wrong first matches are most likely. Returns them, and how reliable the scores of each family are with
+ * numbers fitted without it.
  */
-export function trainCalibration(
-  judged: readonly Judged[],
-  strangers: readonly Judged[],
-  names: readonly (keyof Features)[],
-): string[] {
-  const answered = judged.flatMap((one) => examplesOf(one, names, 1))
-  const strange = strangers.flatMap((one) => examplesOf(one, names, STRANGERS))
-  const withoutTools = judged.flatMap((one) => examplesOf(withoutRight(one), names, WITHOUT_TOOLS))
-  const examples = [...answered, ...strange, ...withoutTools]
-  const inputs = ['share', 'certainty', 'constant']
-  const weights = [0.5, 1, 0]
-  const first = weights.map(() => 0)
-  const second = weights.map(() => 0)
-  const total = examples.reduce((sum, { weight }) => sum + weight, 0)
-  for (let step = 1; step <= STEPS; step++) {
-    const gradient = weights.map(() => 0)
-    for (const { inputs: values, isRight, weight } of examples) {
-      const sum = values.reduce((all, value, at) => all + value * (weights[at] as number), 0)
-      const error = (weight * (1 / (1 + Math.exp(-sum)) - (isRight ? 1 : 0))) / total
-      for (let at = 0; at < weights.length; at++)
-        gradient[at] = (gradient[at] as number) + error * (values[at] as number)
-    }
-    for (let at = 0; at < weights.length; at++) {
-      const slope = gradient[at] as number
-      first[at] = 0.9 * (first[at] as number) + 0.1 * slope
-      second[at] = 0.999 * (second[at] as number) + 0.001 * slope * slope
-      const size = Math.sqrt((second[at] as number) / (1 - 0.999 ** step)) + 1e-8
-      const moved = (weights[at] as number) - (RATE * (first[at] as number)) / (1 - 0.9 ** step) / size
-      weights[at] = at === CONSTANT ? moved : Math.max(0, moved)
-    }
-  }
+export function trainCalibration(judged: readonly Judged[], names: readonly (keyof Features)[]): string[] {
+  const removed = judged
+    .filter(({ lesson }) => lesson === 'labelled')
+    .map((one): Judged => ({ ...withoutRight(one), lesson: 'tools removed' }))
+  const asked = [...judged, ...removed].flatMap((one) => answersOf(one, names))
+  const fitted = fitOf(asked)
+  const leftOut = [...new Set(asked.map(({ family }) => family))].map((family) => ({
+    answers: asked.filter((one) => one.family === family),
+    numbers: fitOf(asked.filter((one) => one.family !== family)),
+  }))
+  const scored = (numbers: (family: number) => Calibration) =>
+    leftOut.flatMap(({ answers }, at) => answers.map((one) => withScores(one, numbers(at))))
   return [
-    ...inputs.map((name, at) => `${name}: ${(weights[at] as number).toFixed(2)},`),
-    'scores   right: labelled  of all   first matches for strangers',
-    ...reliabilityLines(answered, examples, strange, weights),
+    ...Object.entries(fitted).map(([name, value]) => `${name}: ${value.toFixed(2)},`),
+    'With numbers fitted without the family:',
+    ...reliabilityLines(scored((at) => leftOut[at]?.numbers ?? fitted)),
+    'With the present numbers:',
+    ...reliabilityLines(scored(() => CALIBRATION)),
   ]
 }
 
-function reliabilityLines(
-  answered: readonly Example[],
-  all: readonly Example[],
-  strange: readonly Example[],
-  weights: readonly number[],
-): string[] {
-  const scoreOf = ({ inputs }: Example) =>
-    1 / (1 + Math.exp(-inputs.reduce((all, value, at) => all + value * (weights[at] as number), 0)))
-  const first = strange.filter(({ place }) => place === 0)
-  return Array.from({ length: 10 }, (_, tenth) => {
-    const isIn = (example: Example) => Math.min(9, Math.floor(10 * scoreOf(example))) === tenth
-    const share = first.filter(isIn).length / Math.max(1, first.length)
-    const cells = [rightShare(answered.filter(isIn)), rightShare(all.filter(isIn)), share]
-    const text = cells.map((cell) => (Number.isNaN(cell) ? '–' : `${(100 * cell).toFixed(1)} %`).padStart(10))
-    return `${(tenth / 10).toFixed(1)}–${((tenth + 1) / 10).toFixed(1)}${text.join('')}`
+const STEPS = 30
+
+/** By Fisher scoring, which is Newton's method with the expected second derivatives. */
+function fitOf(asked: readonly Unscored[]): Calibration {
+  let numbers = START
+  for (let step = 0; step < STEPS; step++) {
+    const gradient = new Float64Array(NUMBERS.length)
+    const curvature = new Float64Array(NUMBERS.length ** 2)
+    for (const { meaning, places, weight } of asked) {
+      const anything = logistic(numbers.meaning * meaning + numbers.anything)
+      for (const { logOdds, isRight } of places.slice(0, 1)) {
+        const chosen = logistic(numbers.share * logOdds + numbers.this)
+        const score = Math.min(1 - LEAST_DOUBT, Math.max(LEAST_DOUBT, anything * chosen))
+        const spread = weight / (score * (1 - score))
+        const error = spread * (score - (isRight ? 1 : 0))
+        const byAnything = score * (1 - anything)
+        const byChosen = score * (1 - chosen)
+        const slopes = [byAnything * meaning, byAnything, byChosen * logOdds, byChosen]
+        for (const [at, slope] of slopes.entries()) {
+          gradient[at] = (gradient[at] as number) + error * slope
+          for (const [other, second] of slopes.entries()) {
+            const cell = at * NUMBERS.length + other
+            curvature[cell] = (curvature[cell] as number) + spread * slope * second
+          }
+        }
+      }
+    }
+    const move = solve(curvature, gradient, [...NUMBERS.keys()], NUMBERS.length)
+    numbers = moved(numbers, move)
+  }
+  return numbers
+}
+
+const START: Calibration = { meaning: 5, anything: -1, share: 1, this: 0 }
+const NUMBERS = Object.keys(START) as (keyof Calibration)[]
+
+/** Keeps the slopes finite. */
+const LEAST_DOUBT = 1e-6
+
+/** No number moves further in one step: the first steps would overshoot. */
+const MAX_MOVE = 0.5
+
+function moved(numbers: Calibration, move: Float64Array): Calibration {
+  const next = { ...numbers }
+  for (const [at, name] of NUMBERS.entries())
+    next[name] -= Math.max(-MAX_MOVE, Math.min(MAX_MOVE, move[at] as number))
+  return next
+}
+
+function withScores({ meaning, places, ...one }: Unscored, numbers: Calibration): Answer {
+  const anything = logistic(numbers.meaning * meaning + numbers.anything)
+  return {
+    ...one,
+    places: places.map(
+      ({ logOdds, isRight }): Place => ({
+        score: anything * logistic(numbers.share * logOdds + numbers.this),
+        isRight,
+      }),
+    ),
+  }
+}
+
+/** A request as the calibration sees it. */
+interface Unscored extends Omit<Answer, 'places'> {
+  readonly meaning: number
+  readonly places: readonly { readonly logOdds: number; readonly isRight: boolean }[]
+}
+
+function answersOf({ set, weights, lesson }: Judged, names: readonly (keyof Features)[]): Unscored[] {
+  const cosineAt = names.indexOf('partMeaning')
+  const weight = SHARES[lesson] / Math.sqrt(set.questions.length)
+  return set.questions.flatMap((question) => {
+    const rows = rankedRows(set, question, weights)
+    const [best] = rows
+    if (best === undefined) return []
+    const bestSum = sumOf(set, best, weights)
+    const total = rows.reduce((all, row) => all + Math.exp(sumOf(set, row, weights) - bestSum), 0)
+    return {
+      family: set.family,
+      lesson,
+      tools: question.tools,
+      weight,
+      meaning: meaningOf(set.rows[best * set.width + cosineAt] ?? 0, RELATED_FROM),
+      places: rows.slice(0, PLACES).map((row) => ({
+        logOdds: logOddsOf(sumOf(set, row, weights) - bestSum - Math.log(total)),
+        isRight: set.isRight[row] === 1,
+      })),
+    }
   })
 }
 
-function rightShare(examples: readonly Example[]): number {
-  const total = examples.reduce((sum, { weight }) => sum + weight, 0)
-  return examples.reduce((sum, { weight, isRight }) => sum + (isRight ? weight : 0), 0) / total
-}
-
 /** The set as if its tools did not exist: no right candidate is left. */
-function withoutRight({ set, weights }: Judged): Judged {
+function withoutRight({ set, ...rest }: Judged): Judged {
   const { width } = set
   const kept = [...set.isRight.keys()].filter((row) => set.isRight[row] === 0)
   const rows = new Float32Array(kept.length * width)
@@ -110,27 +163,5 @@ function withoutRight({ set, weights }: Judged): Judged {
     for (let row = question.start; row < question.end; row++) if (set.isRight[row] === 0) next++
     return { ...question, start, end: next }
   })
-  return { set: { ...set, questions, rows, isRight: new Uint8Array(kept.length) }, weights }
-}
-
-function examplesOf({ set, weights }: Judged, names: readonly (keyof Features)[], share: number): Example[] {
-  const cosineAt = names.indexOf('partMeaning')
-  const coverageAt = names.indexOf('coverage')
-  const weight = share / Math.sqrt(set.questions.length)
-  return set.questions.flatMap((question) => {
-    const rows = rankedRows(set, question, weights)
-    const [best] = rows
-    if (best === undefined) return []
-    const bestSum = sumOf(set, best, weights)
-    const nothing = Math.exp(NOTHING_FITS - bestSum)
-    const total = rows.reduce((all, row) => all + Math.exp(sumOf(set, row, weights) - bestSum), nothing)
-    const feature = (at: number) => set.rows[best * set.width + at] ?? 0
-    const certainty = certaintyOf(feature(cosineAt), feature(coverageAt))
-    return rows.slice(0, PLACES).map((row, place) => ({
-      inputs: [logOddsOf(sumOf(set, row, weights) - bestSum - Math.log(total)), certainty, 1],
-      isRight: set.isRight[row] === 1,
-      weight,
-      place,
-    }))
-  })
+  return { ...rest, set: { ...set, questions, rows, isRight: new Uint8Array(kept.length) } }
 }

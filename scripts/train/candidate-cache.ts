@@ -12,6 +12,7 @@ import { CheckedEmbedder } from '../../src/search/vectors/embedder.ts'
 import { ListingVectors } from '../../src/search/vectors/listing-vectors.ts'
 import type { Listing } from '../../src/tool.ts'
 import type { Question, QuestionSet } from './listwise.ts'
+import type { Asked } from './small-catalogues.ts'
 
 const FOLDER = '.bench/ranker'
 const SEARCH = join(import.meta.dirname, '../../src/search')
@@ -28,24 +29,41 @@ export async function cachedQuestions(
   names: readonly (keyof Features)[],
   maxQueries: number,
 ): Promise<QuestionSet> {
-  const key = keyOf(labelled, names, maxQueries)
-  const file = join(FOLDER, `${labelled.name.replace(/\W+/g, '-')}.bin`)
+  const { name, tools, leftOutTable } = labelled
+  const queries = chosenQueries(labelled, maxQueries)
+  return cachedCatalogues({ name, leftOutTable, catalogues: [{ tools, queries }] }, names)
+}
+
+/** Catalogues, each with the requests it is asked. */
+interface Catalogues {
+  readonly name: string
+  readonly leftOutTable: string | undefined
+  readonly catalogues: readonly Asked[]
+}
+
+/** The same for many catalogues. */
+export async function cachedCatalogues(
+  asked: Catalogues,
+  names: readonly (keyof Features)[],
+): Promise<QuestionSet> {
+  const key = keyOf(asked, names)
+  const file = join(FOLDER, `${asked.name.replace(/\W+/g, '-')}.bin`)
   const known = read(file, key)
   if (known !== undefined) return known
-  const set = await questionsOf(labelled, names, maxQueries)
+  const set = await questionsOf(asked, names)
   write(file, key, set)
   return set
 }
 
-function keyOf(
-  { tools, queries, leftOutTable }: LabelledCase,
-  names: readonly string[],
-  maxQueries: number,
-): string {
-  const hash = createHash('sha256').update(JSON.stringify([names, maxQueries, tools, queries]))
+/** Code that turns features into scores: the features do not depend on it. */
+const BEHIND_FEATURES = [join('hybrid', 'calibration.ts'), join('hybrid', 'judge.ts')]
+
+function keyOf({ catalogues, leftOutTable }: Catalogues, names: readonly string[]): string {
+  const hash = createHash('sha256').update(JSON.stringify(names))
+  for (const { tools, queries } of catalogues) hash.update(JSON.stringify([tools, queries]))
   const files = readdirSync(SEARCH, { recursive: true, encoding: 'utf8' })
   for (const file of files.filter((one) => one.endsWith('.ts') && !one.endsWith('.test.ts')).sort())
-    hash.update(readFileSync(join(SEARCH, file)))
+    if (!BEHIND_FEATURES.includes(file)) hash.update(readFileSync(join(SEARCH, file)))
   hash.update(
     leftOutTable === undefined ? shippedTable() : `${leftOutTable} ${statSync(leftOutTable).mtimeMs}`,
   )
@@ -86,33 +104,42 @@ function write(file: string, key: string, { rows, isRight, ...head }: QuestionSe
   writeFileSync(file, Buffer.concat([Buffer.from(line), new Uint8Array(rows.buffer), isRight]))
 }
 
-async function questionsOf(
-  { name, tools, queries, isKeptAside, leftOutTable }: LabelledCase,
-  names: readonly (keyof Features)[],
+/** The queries of a set that its embedder has not seen; at most so many, evenly spread. */
+function chosenQueries(
+  { queries, isKeptAside, leftOutTable }: LabelledCase,
   maxQueries: number,
+): LabelledCase['queries'] {
+  const unseen =
+    leftOutTable === undefined && isKeptAside ? queries.filter(({ query }) => isKeptAside(query)) : queries
+  const step = Math.max(1, unseen.length / maxQueries)
+  return unseen.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step))
+}
+
+async function questionsOf(
+  { name, catalogues, leftOutTable }: Catalogues,
+  names: readonly (keyof Features)[],
 ): Promise<QuestionSet> {
   const embedder = new CheckedEmbedder(
     staticEmbedder(leftOutTable === undefined ? {} : { path: leftOutTable }),
   )
-  const index = new HybridIndex(embedder, new ListingVectors(embedder, { saved: new Map(), onEmbedded() {} }))
-  const idOf = new Map<Listing, string>()
-  for (const [source, listings] of toGroups(tools, idOf)) index.update(source, listings)
-  const unseen =
-    leftOutTable === undefined && isKeptAside ? queries.filter(({ query }) => isKeptAside(query)) : queries
-  const step = Math.max(1, unseen.length / maxQueries)
-  const asked = unseen.filter((_, at) => Math.floor(at / step) !== Math.floor((at - 1) / step))
   const questions: Question[] = []
   const rows: number[] = []
   const isRight: number[] = []
-  for (const { query, relevant } of asked) {
-    const start = isRight.length
-    const wanted = new Set(relevant)
-    const found = await index.candidates(parseQuery(query), { limit: LIMIT, accepts: acceptEvery })
-    for (const { listing, features } of found ?? []) {
-      for (const one of names) rows.push(features[one])
-      isRight.push(wanted.has(idOf.get(listing) ?? '') ? 1 : 0)
+  for (const { tools, queries } of catalogues) {
+    const vectors = new ListingVectors(embedder, { saved: new Map(), onEmbedded() {} })
+    const index = new HybridIndex(embedder, vectors)
+    const idOf = new Map<Listing, string>()
+    for (const [source, listings] of toGroups(tools, idOf)) index.update(source, listings)
+    for (const { query, relevant } of queries) {
+      const start = isRight.length
+      const wanted = new Set(relevant)
+      const found = await index.candidates(parseQuery(query), { limit: LIMIT, accepts: acceptEvery })
+      for (const { listing, features } of found ?? []) {
+        for (const one of names) rows.push(features[one])
+        isRight.push(wanted.has(idOf.get(listing) ?? '') ? 1 : 0)
+      }
+      questions.push({ tools: tools.length, relevant: wanted.size, start, end: isRight.length })
     }
-    questions.push({ relevant: wanted.size, start, end: isRight.length })
   }
   return {
     name,

@@ -14,6 +14,8 @@ export interface QuestionSet {
 
 /** A query, and which rows are its candidates. */
 export interface Question {
+  /** How many tools there are. */
+  readonly tools: number
   /** How many tools are right, found or not. */
   readonly relevant: number
   readonly start: number
@@ -214,7 +216,7 @@ function moved(weights: Float64Array, move: Float64Array, size: number): Float64
 }
 
 /** Solves curvature × move = gradient for the free weights, by elimination; the others do not move. */
-function solve(
+export function solve(
   curvature: Float64Array,
   gradient: Float64Array,
   free: readonly number[],

@@ -4,19 +4,23 @@
  * Reads the sets that bench/recall.ts reads, with embedders that were not trained on them where there are any
  * (.bench/without-<set>.bin; otherwise only the queries kept aside), and prints recall@5 of each set by features alone:
  * with weights trained without its family, with weights trained on all, and with the present ones; then the weights and
- * the calibration. Copy the numbers to src/search/hybrid/ranker.ts. The same inputs give the same numbers. The features
- * are cached (candidate-cache.ts), so that only the first run after a change of the search takes minutes.
+ * the calibration, also on small catalogues. Copy the numbers to src/search/hybrid/ranker.ts and calibration.ts. The same
+ * inputs give the same numbers. The features are cached (candidate-cache.ts), so that only the first run after a change of
+ * the search takes minutes.
  */
 
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LabelledCase } from '../../bench/recall/labelled-case.ts'
 import { ownCases } from '../../bench/recall/own-cases.ts'
-import { publicSets } from '../../bench/recall/public-sets.ts'
+import { PUBLIC_DATA, publicSets } from '../../bench/recall/public-sets.ts'
+import { staticEmbedder } from '../../src/embedders/static-embedder.ts'
 import { type Features, WEIGHTS } from '../../src/search/hybrid/ranker.ts'
-import { trainCalibration } from './calibration.ts'
-import { cachedQuestions, familyOf } from './candidate-cache.ts'
+import { type Judged, trainCalibration } from './calibration.ts'
+import { cachedCatalogues, cachedQuestions, familyOf } from './candidate-cache.ts'
+import { readDataSets } from './datasets.ts'
 import { type QuestionSet, recallOf, trainWeights } from './listwise.ts'
+import { KINDS, smallCatalogues } from './small-catalogues.ts'
 
 const NAMES = Object.keys(WEIGHTS) as (keyof Features)[]
 
@@ -56,10 +60,79 @@ export async function trainRanker(): Promise<void> {
   }
   console.log('weights:')
   for (const [at, name] of NAMES.entries()) console.log(`  ${name}: ${(all[at] ?? 0).toFixed(2)},`)
-  console.log('calibration:')
   const weightsOf = (family: string) => leftOut.find(({ set }) => set.family === family)?.weights ?? all
-  const judgedStrangers = strangers.map((set) => ({ set, weights: weightsOf(set.family) }))
-  for (const line of trainCalibration(leftOut, judgedStrangers, NAMES)) console.log(`  ${line}`)
+  const lessons = [
+    ...sets.map((set) => ({ set, lesson: 'labelled' as const })),
+    ...strangers.map((set) => ({ set, lesson: 'strangers' as const })),
+    ...(await smallSets(cases)),
+  ]
+  const judgedBy = (weights: (family: string) => readonly number[]) =>
+    lessons.map((one): Judged => ({ ...one, weights: weights(one.set.family) }))
+  console.log('calibration, with these weights, those of each set trained without its family:')
+  for (const line of trainCalibration(judgedBy(weightsOf), NAMES)) console.log(`  ${line}`)
+  console.log('calibration, if the present weights stay:')
+  for (const line of trainCalibration(
+    judgedBy(() => present),
+    NAMES,
+  ))
+    console.log(`  ${line}`)
+}
+
+/** Small catalogues of a set for each kind; more of our own requests, which are the most diverse. */
+const SMALL_CATALOGUES = 400
+const SMALL_CATALOGUES_OF_REQUESTS = 1_600
+
+/** Small catalogues sampled from each set, and from the catalogue that our own requests are for. */
+async function smallSets(cases: readonly LabelledCase[]): Promise<Pick<Judged, 'set' | 'lesson'>[]> {
+  const sets: Pick<Judged, 'set' | 'lesson'>[] = []
+  const noTool = noToolRequests()
+  for (const labelled of [...cases.filter(({ name }) => !/among/.test(name)), ...ownRequests()]) {
+    const { name, leftOutTable, isKeptAside } = labelled
+    const queries =
+      leftOutTable === undefined && isKeptAside
+        ? labelled.queries.filter(({ query }) => isKeptAside(query))
+        : labelled.queries
+    const embedder = staticEmbedder(leftOutTable === undefined ? {} : { path: leftOutTable })
+    const count = name === OWN_REQUESTS ? SMALL_CATALOGUES_OF_REQUESTS : SMALL_CATALOGUES
+    const asked = await smallCatalogues({ ...labelled, queries }, count, { embedder, noTool })
+    for (const lesson of KINDS) {
+      const catalogues = asked[lesson]
+      const set = await cachedCatalogues(
+        { name: `${name}, small, ${lesson}`, leftOutTable, catalogues },
+        NAMES,
+      )
+      sets.push({ set, lesson })
+    }
+    console.log(`  ${name}: ${asked.served.length} small catalogues`)
+  }
+  return sets
+}
+
+const OWN_REQUESTS = 'requests'
+
+/** The requests of our own that the embedder was not trained on, for the tools of a large catalogue. */
+function ownRequests(): LabelledCase[] {
+  if (!existsSync(PUBLIC_DATA)) return []
+  const set = readDataSets(PUBLIC_DATA).find(({ name }) => name === 'catalog-toucan')
+  if (set === undefined) return []
+  const queries = set.queries.filter(({ isHeldOut, relevant }) => isHeldOut && relevant.length > 0)
+  return [
+    {
+      name: OWN_REQUESTS,
+      tools: set.listings.map(({ name, ownName, description, inputSchema, source }) => ({
+        id: name,
+        name: ownName,
+        description,
+        inputSchema,
+        ...(source.kind === 'mcp' ? { server: source.server } : {}),
+      })),
+      queries: queries.map(({ text, relevant }, at) => ({
+        id: `request-${at}`,
+        query: text,
+        relevant: relevant.map(({ name }) => name),
+      })),
+    },
+  ]
 }
 
 /** Every so many queries of other families are asked as strangers. */

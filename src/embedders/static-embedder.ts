@@ -12,7 +12,7 @@ const MAX_LEVELS = 4
 /**
  * With requests that a catalogue cannot serve, half have no tool above this; with those it can, almost all have one.
  */
-const RELATED_FROM = 0.2
+export const RELATED_FROM = 0.2
 
 /** Options of `staticEmbedder()`. */
 export interface StaticEmbedderOptions {

@@ -4,6 +4,7 @@ import type { Listing } from '../tool.ts'
 import { eachPartFirst, type Fitting } from './hybrid/fitting.ts'
 import { hybrid } from './hybrid.ts'
 import { parseQuery } from './query/query.ts'
+import { POOR_BELOW } from './search-result.ts'
 import { acceptEvery, type Ranking, type SearchIndex } from './searcher.ts'
 import { sampleListing, searcherContract } from './searcher-contract.ts'
 import type { Embedder } from './vectors/embedder.ts'
@@ -154,19 +155,22 @@ describe('hybrid', () => {
     for (const { score } of matches) expect(score).toBeGreaterThanOrEqual(0.01)
   })
 
-  it('finds nothing for gibberish that is somewhat near to many tools, if the embedder knows its words', async () => {
-    const embed = (text: string) => (text === 'wertzu' ? [0.42, Math.sqrt(1 - 0.42 ** 2)] : [1, 0])
-    const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
-    const found = async (given: Embedder) => {
-      const index = hybrid({ embedder: given }).open()
-      const tools = Array.from({ length: 40 }, (_, at) => sampleListing(`tool_${at}`, 'Does something'))
-      index.update('a', tools)
-      return (await rank(index, 'wertzu')).matches.length
-    }
-    expect(await found({ ...toy, knows: () => false })).toBe(0)
-    expect(await found({ ...toy, knows: () => true })).toBe(5)
-    expect(await found(toy)).toBe(5)
-  })
+  it.each([8, 40])(
+    'finds nothing for gibberish that is somewhat near to %d tools, if the embedder knows its words',
+    async (length) => {
+      const embed = (text: string) => (text === 'wertzu' ? [0.42, Math.sqrt(1 - 0.42 ** 2)] : [1, 0])
+      const toy: Embedder = { name: 'toy', dimensions: 2, embed: (texts) => texts.map(embed) }
+      const found = async (given: Embedder) => {
+        const index = hybrid({ embedder: given }).open()
+        const tools = Array.from({ length }, (_, at) => sampleListing(`tool_${at}`, 'Does something'))
+        index.update('a', tools)
+        return (await rank(index, 'wertzu')).matches.length
+      }
+      expect(await found({ ...toy, knows: () => false })).toBe(0)
+      expect(await found({ ...toy, knows: () => true })).toBe(5)
+      expect(await found(toy)).toBe(5)
+    },
+  )
 
   it('counts a quoted value less than what the request does', async () => {
     const index = open()
@@ -289,7 +293,7 @@ describe('hybrid, asked in words that no tool contains', () => {
       expect(matches.length).toBeGreaterThan(0)
       for (const { score } of matches) {
         expect(score).toBeGreaterThanOrEqual(0.01)
-        expect(score).toBeLessThan(0.3)
+        expect(score).toBeLessThan(POOR_BELOW)
       }
     },
   )
@@ -300,6 +304,54 @@ describe('hybrid, asked in words that no tool contains', () => {
 
   it('finds nothing for words with a meaning that no tool is near to', async () => {
     expect((await rank(open(), 'order a pizza')).matches).toEqual([])
+  })
+})
+
+describe('the score of hybrid, in a small catalogue', () => {
+  const tool = (server: string, name: string, description: string) =>
+    sampleListing(`mcp__${server}__${name}`, description, server)
+  const TOOLS = [
+    tool('memory', 'create_entities', 'Create multiple new entities in the knowledge graph'),
+    tool('memory', 'delete_relations', 'Delete multiple relations from the knowledge graph'),
+    tool('memory', 'search_nodes', 'Search for nodes in the knowledge graph based on a query'),
+    tool('files', 'read_text_file', 'Read the complete contents of a file from the file system as text'),
+    tool('files', 'write_file', 'Create a new file or completely overwrite an existing file'),
+    tool(
+      'files',
+      'get_file_info',
+      'Retrieve detailed metadata about a file or directory: size, creation time, last modified time, permissions',
+    ),
+    tool(
+      'demo',
+      'get_env',
+      'Returns all environment variables, helpful for debugging the server configuration',
+    ),
+    tool('demo', 'trigger_elicitation', 'Trigger a request from the server for user elicitation'),
+    tool('demo', 'get_sum', 'Returns the sum of two numbers'),
+  ]
+  const scoreOf = async (query: string): Promise<number> => {
+    const index = hybrid({ embedder }).open()
+    index.update('all', TOOLS)
+    return (await rank(index, query)).matches[0]?.score ?? 0
+  }
+
+  it.each(['what time is it', 'restart the server', 'create a pull request', 'what size of shoes do I need'])(
+    'is low if one common word of "%s" is all that matches',
+    async (query) => {
+      expect(await scoreOf(query)).toBeLessThan(0.25)
+    },
+  )
+
+  it.each(['read a file', 'show environment variables', 'write hello to notes.txt'])(
+    'is high for "%s", which has a tool',
+    async (query) => {
+      expect(await scoreOf(query)).toBeGreaterThan(0.5)
+    },
+  )
+
+  it('is higher for a tool that exists than for one that would be similar', async () => {
+    expect(await scoreOf('delete relations')).toBeGreaterThan(0.9)
+    expect(await scoreOf('delete a file')).toBeLessThan(0.6)
   })
 })
 

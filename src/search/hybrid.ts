@@ -1,12 +1,12 @@
 import { anyObject, checkOptions, type OptionRules, objectWith, required } from '../check-options.ts'
 import type { Listing } from '../tool.ts'
+import { calibratedScores } from './hybrid/calibration.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, Found, RequestVectors } from './hybrid/features.ts'
 import { type Fitting, liftedBy, toRanked } from './hybrid/fitting.ts'
 import { type Asked, Judge } from './hybrid/judge.ts'
 import { ListingTraits } from './hybrid/listing-traits.ts'
 import { NamedListings } from './hybrid/named-listings.ts'
-import { calibratedScores } from './hybrid/ranker.ts'
 import { type HybridIndexes, packHybrid, SavedHybrid, updateIndexes } from './hybrid/saved-hybrid.ts'
 import type { WordScan } from './lexical/word-scan.ts'
 import { LexicalIndex } from './lexical.ts'
@@ -147,7 +147,7 @@ export class HybridIndex implements SearchIndex {
     const candidates = this.#finder.describe(found)
     const judged = this.#judge.fitting(candidates, asked)
     const lifted = lifts.length === 0 ? judged : this.#lifted(judged, lifts, options)
-    const chances = calibratedScores(lifted)
+    const chances = calibratedScores(lifted, this.#embedder.relatedFrom)
     const isGibberish = lifts.length === 0 && this.#judge.isGibberish(candidates, asked, chances[0] ?? 0)
     const [fitting, scores] = isGibberish ? [[], []] : [lifted, chances]
     const shown = fitting.slice(0, options.limit)

@@ -51,7 +51,7 @@ export interface SearchMatch {
 }
 
 /** Below this probability, the first match is reported as a poor one. */
-const POOR_BELOW = 0.3
+export const POOR_BELOW = 0.35
 
 /** Maximum words to name in an advice. */
 const MAX_WORDS = 5

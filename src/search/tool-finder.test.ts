@@ -33,7 +33,7 @@ describe('a search in words that no tool contains', () => {
       registry.registerFunction(() => '', { name, description })
     register('create_entities', 'Create multiple new entities in the knowledge graph')
     register('get_file_info', 'Retrieve metadata about a file or directory')
-    const result = await registry.search('inspect my documents')
+    const result = await registry.search('inspect the paperwork')
     expect(result.matches[0]?.name).toBe('get_file_info')
     expect(result.advice).toContain('No tool fits well')
     expect((await registry.search('asdkjh qwe')).matches).toEqual([])

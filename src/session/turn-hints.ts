@@ -48,7 +48,7 @@ export class TurnHints {
 const HINT_START = 'Tools that may fit: '
 
 /** A hint is given if the first match is right with the probability `from`, and names up to `most` tools. */
-export const HINT_LIMITS = { from: 0.35, most: 3 } as const
+export const HINT_LIMITS = { from: 0.4, most: 3 } as const
 
 /** The line that names tools which may fit a request. */
 export function hintLine(names: readonly string[], searchTool: string): string {

@@ -20,7 +20,7 @@ const WORDLESS = 0.75
 const GIBBERISH = 1.6
 
 /** In a large catalogue many tools are somewhat near to gibberish, and none stands out: its score stays below this. */
-const GIBBERISH_BELOW = 0.08
+const GIBBERISH_BELOW = 0.2
 
 /** Shorter words are in every vocabulary, also those of gibberish. */
 const MIN_LETTERS = 3

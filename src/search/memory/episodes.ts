@@ -47,16 +47,20 @@ const SIMILAR_FROM = 0.45
 
 /**
  * The lift on the scale of `Ranked.fit`, times the square of the cosine above `LIFT_FROM`: a request in nearly the same
- * words says a lot, one that merely shares a topic hardly anything.
+ * words says a lot, one that merely shares a topic hardly anything. docs/search.md says how these numbers were chosen.
  */
-const LIFT = 0.43
+const LIFT = 0.45
 const LIFT_FROM = 0.3
 
 /** No lift is larger: a tool that fits better by more than this stays ahead of any that was popular. */
-export const MAX_LIFT = 0.112
+export const MAX_LIFT = 0.1
 
-/** Further tools are not lifted by one search, so that past use never fills an answer. */
-export const MAX_LIFTED = 3
+/**
+ * The shares of their lift that the tools of the most similar, the second and the third request get; others get none.
+ * Requests for other tools of the same server are nearly as similar as those for the same tool, so that the further a
+ * tool is from being the most similar, the more often it is the wrong one.
+ */
+export const LIFT_SHARES = [1, 0.5, 0.25]
 
 /** Requests this similar are the same one in other words: a success strengthens the episode instead of adding one. */
 const SAME_FROM = 0.9
@@ -114,7 +118,11 @@ export function liftsOf(
     best.set(episode.tool, Math.max(best.get(episode.tool) ?? 0, lift))
   }
   const lifts = Array.from(best, ([id, lift]) => ({ id, lift }))
-  return lifts.sort((a, b) => b.lift - a.lift || (a.id < b.id ? -1 : 1)).slice(0, MAX_LIFTED)
+  lifts.sort((a, b) => b.lift - a.lift || (a.id < b.id ? -1 : 1))
+  return LIFT_SHARES.slice(0, lifts.length).map((share, at) => {
+    const { id, lift } = lifts[at] as Lift
+    return { id, lift: share * lift }
+  })
 }
 
 /** The episodes that are not forgotten yet, with their current weights. */

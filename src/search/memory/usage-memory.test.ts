@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import { fileStore } from '../../store/file-store.ts'
 import { memoryStore } from '../../store/memory-store.ts'
-import { EPISODES_PER_TOOL, type Episode, learned, MAX_LIFT, MAX_LIFTED } from './episodes.ts'
+import { EPISODES_PER_TOOL, type Episode, LIFT_SHARES, learned, MAX_LIFT } from './episodes.ts'
 import { usageMemory } from './usage-memory.ts'
 
 const DAY_MS = 86_400_000
@@ -34,6 +34,34 @@ describe('usageMemory', () => {
     expect(await liftOf('send', along(0, 0.5))).toBeGreaterThan(0.05)
     expect(await liftOf('send', along(3))).toBe(0)
     expect(await liftOf('other', along(0))).toBe(0)
+  })
+
+  it('lifts the tool of the most similar request most, two others less, and no more', async () => {
+    const { here, learn, liftOf } = open()
+    const slants = { first: 0.3, second: 0.5, third: 0.7, fourth: 0.9 }
+    const alone: number[] = []
+    for (const [tool, slant] of Object.entries(slants)) {
+      const other = open()
+      await other.learn(tool, along(0, slant))
+      alone.push(await other.liftOf(tool, along(0)))
+      await learn(tool, along(0, slant))
+    }
+    const [first = 0, second = 0, third = 0] = alone
+    expect(await here.lifts(along(0))).toEqual([
+      { id: 'first', lift: first },
+      { id: 'second', lift: second / 2 },
+      { id: 'third', lift: third / 4 },
+    ])
+    expect(await liftOf('fourth', along(0))).toBe(0)
+  })
+
+  it('lifts a popular tool by no more than the limit, however often it served the request', async () => {
+    const { learn, liftOf } = open()
+    for (let time = 0; time < 50; time++) await learn('popular', along(0))
+    const lift = await liftOf('popular', along(0))
+    expect(lift).toBeLessThanOrEqual(MAX_LIFT)
+    await learn('popular', along(0))
+    expect(await liftOf('popular', along(0))).toBeCloseTo(lift, 6)
   })
 
   it('takes a half-life of months', () => {
@@ -277,8 +305,9 @@ describe('whatever is learned', () => {
         const lifts = await usageMemory({ store, clock: () => now })
           .under('c')
           .lifts(along(0))
-        expect(lifts.length).toBeLessThanOrEqual(MAX_LIFTED)
-        for (const { lift } of lifts) expect(lift).toBeLessThanOrEqual(MAX_LIFT)
+        expect(lifts.length).toBeLessThanOrEqual(LIFT_SHARES.length)
+        for (const [at, { lift }] of lifts.entries())
+          expect(lift).toBeLessThanOrEqual(MAX_LIFT * (LIFT_SHARES[at] as number))
       }),
       { numRuns: 60 },
     )
