@@ -41,12 +41,6 @@ function catalogue(memory = usageMemory({ store: memoryStore() })) {
   return registry
 }
 
-describe('a hint', () => {
-  it('is not given where a search would say that no tool fits well', () => {
-    expect(HINT_LIMITS.from).toBeGreaterThan(POOR_BELOW)
-  })
-})
-
 describe.each(Object.entries(DIALECTS))('a hint in a turn with %s', (_name, dialect) => {
   // Each dialect has its own message type; here they are only passed through.
   const open = async () => {
@@ -81,6 +75,10 @@ describe.each(Object.entries(DIALECTS))('a hint in a turn with %s', (_name, dial
 })
 
 describe('a hint', () => {
+  it('is not given where a search would say that no tool fits well', () => {
+    expect(HINT_LIMITS.from).toBeGreaterThan(POOR_BELOW)
+  })
+
   const messages = (...texts: string[]) => texts.map((content) => ({ role: 'user' as const, content }))
   const hintOf = async (session: Awaited<ReturnType<ToolRegistry['openSession']>>, text: string) => {
     const [message] = await session.hinted(messages(text))
