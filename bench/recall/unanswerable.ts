@@ -1,6 +1,6 @@
 import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
 import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import { POOR_BELOW } from '../../src/search/search-result.ts'
+import { isPoor } from '../../src/search/search-result.ts'
 import type { Searcher } from '../../src/search/searcher.ts'
 
 /** Counts the requests for which a searcher finds nothing, or says that no tool fits well. */
@@ -13,8 +13,8 @@ export async function doubted(
   catalogue.sync(toGroups(tools, new Map()))
   let count = 0
   for (const request of requests) {
-    const { ranked, confidence = 1 } = await catalogue.search(request)
-    if (ranked.length === 0 || confidence < POOR_BELOW) count++
+    const { ranked, ...found } = await catalogue.search(request)
+    if (ranked.length === 0 || isPoor({ ...found, matches: ranked })) count++
   }
   return count
 }

@@ -50,23 +50,35 @@ export interface SearchMatch {
   readonly reasons: readonly string[]
 }
 
-/** Below this probability, the first match is reported as a poor one. */
+/** Below this probability that one of the first matches is right, an answer is poor. */
 export const POOR_BELOW = 0.35
+
+/** The matches that are counted for that: what a model gets unless it asks for more. */
+const COUNTED = 5
 
 /** Maximum words to name in an advice. */
 const MAX_WORDS = 5
 
-/** Whether matches were found of which the first probably is not right; false from searchers that do not know. */
-export function isPoor({
-  kind,
-  matches,
-  confidence = 1,
-}: Pick<SearchResult, 'kind' | 'matches' | 'confidence'>): boolean {
-  return kind === 'keyword' && matches.length > 0 && confidence < POOR_BELOW
+/**
+ * Whether probably none of the first matches is right; false if there are none, and from searchers that do not know. The
+ * first one alone says little: among many similar tools it is seldom the right one, while one of five often is. `leaders`
+ * are the first matches of all, if `matches` are a later page.
+ */
+export function isPoor({ kind, matches, leaders, confidence }: Judged): boolean {
+  if (kind !== 'keyword' || matches.length === 0 || confidence === undefined) return false
+  const first = leaders === undefined || leaders.length === 0 ? matches : leaders
+  const chance = first.slice(0, COUNTED).reduce((sum, { score }) => sum + score, 0)
+  return Math.max(confidence, chance) < POOR_BELOW
+}
+
+/** The part of a result that tells how probably it contains the right tool. */
+type Judged = Pick<SearchResult, 'kind' | 'confidence'> & {
+  readonly matches: readonly Pick<SearchMatch, 'score'>[]
+  readonly leaders?: readonly Pick<SearchMatch, 'score'>[] | undefined
 }
 
 /** The part of a result that tells how well it answers the request. */
-type Verdict = Pick<SearchResult, 'query' | 'kind' | 'total' | 'matches' | 'unmatchedTerms' | 'confidence'>
+type Verdict = Judged & Pick<SearchResult, 'query' | 'total' | 'unmatchedTerms'>
 
 /** How an advice differs for a reader for whom tools are loaded. */
 export interface AdviceWords {
@@ -77,7 +89,7 @@ export interface AdviceWords {
 }
 
 /**
- * Says that no tool fits, or probably none, which words found nothing, and how to ask. Undefined if the first match may be
+ * Says that no tool fits, or probably none, which words found nothing, and how to ask. Undefined if one of them may be
  * right, and for names, patterns and pages, which have matches or have none.
  */
 export function adviceFor(result: Verdict, { poor = 'No tool fits well', use }: AdviceWords = {}) {

@@ -7,7 +7,12 @@ import { sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { Policy } from '../registry/policy.ts'
 import type { ContextMemory } from '../search/memory/usage-memory.ts'
-import { isPoor, type SearchMatch, type SearchOptions, type SearchResult } from '../search/search-result.ts'
+import {
+  POOR_BELOW,
+  type SearchMatch,
+  type SearchOptions,
+  type SearchResult,
+} from '../search/search-result.ts'
 import { type FindRequest, SessionAudience } from '../search/tool-finder.ts'
 import { isVectorSearcher } from '../search/vectors/vector-searcher.ts'
 import { within } from '../time.ts'
@@ -262,7 +267,8 @@ function withVisible(
   const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
   const best = Math.max(0, ...found.matches.map(({ score }) => score))
   // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
-  const fitting = isPoor(shown) ? [] : shown.matches.filter(({ score }) => score >= best / 2)
+  const fits = (shown.confidence ?? 1) >= POOR_BELOW
+  const fitting = fits ? shown.matches.filter(({ score }) => score >= best / 2) : []
   return {
     ...found,
     ...(stillMissing?.length ? { missing: stillMissing } : {}),
