@@ -103,7 +103,7 @@ export async function learnTable(
     const loss = contrastAll(learners, noisy, shuffled(models, random), options.imitation)
     console.log(`  epoch ${epoch}: loss ${loss.toFixed(3)} over ${pairs.length} pairs`)
   }
-  return { vocabulary, rows, network: network.rows(options.networkShare) }
+  return { vocabulary, rows: table.rows, network: network.rows(options.networkShare) }
 }
 
 /** One epoch of imitation; returns the mean cosine to the models. */

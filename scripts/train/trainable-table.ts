@@ -1,44 +1,61 @@
+import { op, openModule, V128, type WasmFunction } from '../../src/search/vectors/wasm-module.ts'
+import { FLOAT_BYTES, floats, forEachStep, LANES, PAGE_BYTES } from './wasm-floats.ts'
+
 const FIRST_MOMENT = 0.9
 const SECOND_MOMENT = 0.999
 const TINY = 1e-8
 
 /**
  * A trainable token table. A text's vector is the sum of its tokens' rows, scaled to length 1. Steps use Adam, only
- * for the rows that a batch touched.
+ * for the rows that a batch touched. The rows are in the memory of WebAssembly, which adds and moves them.
  */
 export class TrainableTable {
   readonly dimensions: number
   readonly rows: Float32Array
+  /** How the vector of one text should change, or a vector while its rows are added. */
+  readonly #vector: Float32Array
+  /** The sizes of a step of Adam: that of the mean, and that of the mean square. */
+  readonly #sizes: Float32Array
   readonly #gradient: Float32Array
   readonly #first: Float32Array
   readonly #second: Float32Array
+  readonly #kernel: TableKernel
   readonly #steps: Uint32Array
-  readonly #change: Float32Array
   readonly #touched = new Set<number>()
 
+  /** Copies `rows`; `dimensions` is a multiple of four. */
   constructor(rows: Float32Array, dimensions: number) {
+    const parts = [dimensions, LANES, rows.length, rows.length, rows.length, rows.length]
+    const count = parts.reduce((sum, length) => sum + length, 0)
+    const memory = new WebAssembly.Memory({ initial: Math.ceil((count * FLOAT_BYTES) / PAGE_BYTES) })
+    let start = 0
+    const take = (length: number): Float32Array => {
+      const part = new Float32Array(memory.buffer, start, length)
+      start += part.byteLength
+      return part
+    }
     this.dimensions = dimensions
-    this.rows = rows
-    this.#gradient = new Float32Array(rows.length)
-    this.#first = new Float32Array(rows.length)
-    this.#second = new Float32Array(rows.length)
-    this.#change = new Float32Array(dimensions)
+    this.#vector = take(dimensions)
+    this.#sizes = take(LANES)
+    this.rows = take(rows.length)
+    this.rows.set(rows)
+    this.#gradient = take(rows.length)
+    this.#first = take(rows.length)
+    this.#second = take(rows.length)
+    this.#kernel = openKernel(memory)
     this.#steps = new Uint32Array(rows.length / dimensions)
   }
 
   /** Writes a text's vector into `into` at `start`; returns its length before scaling. */
   embed(tokens: readonly number[], into: Float32Array, start: number): number {
-    const { dimensions: size, rows } = this
-    into.fill(0, start, start + size)
-    for (const token of tokens) {
-      const row = token * size
-      for (let at = 0; at < size; at++)
-        into[start + at] = (into[start + at] as number) + (rows[row + at] as number)
-    }
+    const { dimensions: size } = this
+    const sum = this.#vector
+    sum.fill(0)
+    for (const token of tokens) this.#add(addressOf(this.rows, token * size), addressOf(sum))
     let square = 0
-    for (let at = start; at < start + size; at++) square += (into[at] as number) ** 2
+    for (let at = 0; at < size; at++) square += (sum[at] as number) ** 2
     const length = Math.sqrt(square) + TINY
-    for (let at = start; at < start + size; at++) into[at] = (into[at] as number) / length
+    for (let at = 0; at < size; at++) into[start + at] = (sum[at] as number) / length
     return length
   }
 
@@ -55,39 +72,81 @@ export class TrainableTable {
     let along = 0
     for (let at = 0; at < size; at++)
       along += (pull[pullStart + at] as number) * (vectors[start + at] as number)
-    const change = this.#change
+    const change = this.#vector
     for (let at = 0; at < size; at++)
       change[at] = ((pull[pullStart + at] as number) - along * (vectors[start + at] as number)) / length
-    const gradient = this.#gradient
     for (const token of tokens) {
-      const row = token * size
       this.#touched.add(token)
-      for (let at = 0; at < size; at++)
-        gradient[row + at] = (gradient[row + at] as number) + (change[at] as number)
+      this.#add(addressOf(change), addressOf(this.#gradient, token * size))
     }
   }
 
   step(rate: number): void {
-    const { dimensions: size, rows } = this
-    const gradients = this.#gradient
-    const firsts = this.#first
-    const seconds = this.#second
+    const { dimensions: size } = this
+    const sizes = this.#sizes
     for (const token of this.#touched) {
       const steps = (this.#steps[token] as number) + 1
       this.#steps[token] = steps
-      const firstScale = 1 / (1 - FIRST_MOMENT ** steps)
-      const secondScale = 1 / (1 - SECOND_MOMENT ** steps)
-      for (let at = token * size; at < (token + 1) * size; at++) {
-        const gradient = gradients[at] as number
-        const first = FIRST_MOMENT * (firsts[at] as number) + (1 - FIRST_MOMENT) * gradient
-        const second = SECOND_MOMENT * (seconds[at] as number) + (1 - SECOND_MOMENT) * gradient * gradient
-        firsts[at] = first
-        seconds[at] = second
-        gradients[at] = 0
-        rows[at] =
-          (rows[at] as number) + (rate * first * firstScale) / (Math.sqrt(second * secondScale) + TINY)
-      }
+      sizes[0] = rate / (1 - FIRST_MOMENT ** steps)
+      sizes[1] = 1 / (1 - SECOND_MOMENT ** steps)
+      const [row, gradient, first, second] = [this.rows, this.#gradient, this.#first, this.#second].map(
+        (part) => addressOf(part, token * size),
+      ) as [number, number, number, number]
+      this.#kernel.move(row, gradient, first, second, addressOf(sizes), size / LANES)
     }
     this.#touched.clear()
   }
+
+  #add(from: number, to: number): void {
+    this.#kernel.add(from, to, this.dimensions / LANES)
+  }
+}
+
+function addressOf(part: Float32Array, at = 0): number {
+  return part.byteOffset + at * FLOAT_BYTES
+}
+
+interface TableKernel {
+  /** Adds the numbers from one address on to those from another on, `steps` times four of them. */
+  add(from: number, to: number, steps: number): void
+  /** One step of Adam: moves a row, and sets its gradient to zero. */
+  move(row: number, gradient: number, first: number, second: number, sizes: number, steps: number): void
+}
+
+function openKernel(memory: WebAssembly.Memory): TableKernel {
+  const exports = [addFunction(), moveFunction()].map((run) => openModule(memory, run))
+  if (exports.includes(undefined))
+    throw new Error('training needs WebAssembly that adds four numbers at once')
+  return Object.assign({}, ...exports) as TableKernel
+}
+
+function addFunction(): WasmFunction {
+  const [from, to, steps] = [0, 1, 2] as const
+  const { get } = op
+  const body = [get(to), get(to), floats.load(0), get(from), floats.load(0), floats.add, floats.store(0)]
+  const code = forEachStep(steps, [from, to], body.flat())
+  return { name: 'add', parameters: 3, returns: false, locals: [], code }
+}
+
+function moveFunction(): WasmFunction {
+  const [row, gradient, first, second, sizes, steps, slope, mean, square] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8,
+  ] as const
+  const { get, set, tee } = op
+  const times = (value: number) => [floats.constant(value), floats.multiply]
+  const body = [
+    ...[get(gradient), floats.load(0), set(slope)],
+    ...[get(gradient), floats.constant(0), floats.store(0)],
+    ...[get(first), get(first), floats.load(0), ...times(FIRST_MOMENT)],
+    ...[get(slope), ...times(1 - FIRST_MOMENT), floats.add, tee(mean), floats.store(0)],
+    ...[get(second), get(second), floats.load(0), ...times(SECOND_MOMENT)],
+    ...[get(slope), get(slope), floats.multiply, ...times(1 - SECOND_MOMENT)],
+    ...[floats.add, tee(square), floats.store(0)],
+    ...[get(row), get(row), floats.load(0)],
+    ...[get(mean), get(sizes), floats.loadOne(0), floats.multiply],
+    ...[get(square), get(sizes), floats.loadOne(FLOAT_BYTES), floats.multiply, floats.squareRoot],
+    ...[floats.constant(TINY), floats.add, floats.divide, floats.add, floats.store(0)],
+  ]
+  const code = forEachStep(steps, [row, gradient, first, second], body.flat())
+  return { name: 'move', parameters: 6, returns: false, locals: [[3, V128]], code }
 }
