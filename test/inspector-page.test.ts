@@ -49,10 +49,19 @@ describe.skipIf(!browser)('the page', () => {
     await crib?.close()
   })
 
+  /** Opens a view and waits until it is drawn: what is typed before that would be replaced. */
   const go = async (view: string) => {
-    await page.evaluate((hash) => {
-      location.hash = hash
-    }, `#/${view}`)
+    await page.evaluate(
+      (hash) =>
+        new Promise<void>((resolve) => {
+          if (location.hash === hash) return resolve()
+          addEventListener('hashchange', () => requestAnimationFrame(() => setTimeout(resolve)), {
+            once: true,
+          })
+          location.hash = hash
+        }),
+      `#/${view}`,
+    )
   }
   const main = () => page.getByRole('main')
   const button = (name: string | RegExp) =>
