@@ -52,6 +52,31 @@ describe('hybrid', () => {
     expect((await rank(open(), 'weather zzyzx')).unmatchedTerms).toEqual(['zzyzx'])
   })
 
+  it('reads the newest catalogue, also if it changes while memory or the embedder is asked', async () => {
+    const replacement = sampleListing('mcp__new__close_pull_request', 'Closes a pull request', 'new')
+    const replace = (index: SearchIndex) => {
+      index.update('mcp__git__create_pull_request', [])
+      index.update('new', [replacement])
+    }
+    const query = parseQuery('pull request')
+    const options = { limit: 5, accepts: acceptEvery }
+    const remembering = open()
+    const memory = {
+      lifts: async () => {
+        replace(remembering)
+        return []
+      },
+    }
+    const slow = hybrid({ embedder: slowEmbedder(fakeEmbedder()) }).open()
+    for (const tool of TOOLS) slow.update(tool.name, [tool])
+    const embedding = slow.rank(query, options)
+    replace(slow)
+    for (const { matches } of [await remembering.rank(query, { ...options, memory }), await embedding]) {
+      expect(matches[0]?.listing).toBe(replacement)
+      expect(matches[0]?.reasons).toContain('"pull" in name, description')
+    }
+  })
+
   it('ranks again among fewer listings as if there were no others', async () => {
     const index = open()
     const noMail = (listing: Listing) => listing.ownName !== 'send_email'

@@ -127,16 +127,16 @@ export class HybridIndex implements SearchIndex {
     const updates = this.#updates
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
-    const isCurrent = updates === this.#updates
-    const scan = isCurrent ? read.scan : this.#lexical.scan(request.words, options.accepts)
+    const currentScan = () =>
+      updates === this.#updates ? read.scan : this.#lexical.scan(request.words, options.accepts)
     if ('failure' in embedded)
-      return { ...rankByWords(scan, options.limit), unmatchedTerms, failure: embedded.failure }
+      return { ...rankByWords(currentScan(), options.limit), unmatchedTerms, failure: embedded.failure }
     const { vectors, terms } = embedded
 
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
     const asked = { unmatchedTerms, terms, lifts, allowsDeprecated: asksForDeprecated(query.words) }
-    const found = this.#finder.find(request, scan, vectors, options)
+    const found = this.#finder.find(request, currentScan(), vectors, options)
     const ranking = this.#rankFound(found, asked, options)
     this.#ranked.set(ranking, { found, asked })
     return ranking
