@@ -1,5 +1,6 @@
 import { isRecord } from '../json.ts'
 import { isPoor, type SearchMatch } from '../search/search-result.ts'
+import { matchFit } from '../search/searcher.ts'
 import { clipText, estimateTokens } from '../text.ts'
 import type { JsonSchema, ToolDefinition } from '../tool.ts'
 import type { DeferredResult, SearchSession } from './search-session.ts'
@@ -197,7 +198,7 @@ export function worthActivating(
   leaders: readonly ScoredMatch[] = [],
 ): readonly string[] {
   const compared = [...leaders, ...matches]
-  const best = Math.max(...compared.map(fitOf))
+  const best = Math.max(...compared.map(matchFit))
   const likely = compared
     .filter(({ fit, score }) => fit !== undefined && score >= LIKELY_FROM)
     .map(({ name, score }) => ({ score, origin: session.originOf(name) }))
@@ -209,10 +210,6 @@ export function worthActivating(
     )
   }
   const isWorthIt = (match: ScoredMatch) =>
-    session.isActive(match.name) || (fitOf(match) >= FAR_WEAKER * best && !isFarLessLikely(match))
+    session.isActive(match.name) || (matchFit(match) >= FAR_WEAKER * best && !isFarLessLikely(match))
   return matches.filter(isWorthIt).map(({ name }) => name)
-}
-
-function fitOf({ fit, score }: ScoredMatch): number {
-  return fit ?? score
 }

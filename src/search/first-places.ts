@@ -3,7 +3,7 @@ import type { Listing, ToolSource } from '../tool.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Query } from './query/query.ts'
 import type { SourceLedger } from './ranked-search.ts'
-import type { Ranked } from './searcher.ts'
+import { matchFit, type Ranked } from './searcher.ts'
 
 /** Of every five first places, an unapproved source gets two, as long as other sources match. */
 const PLACES = 5
@@ -95,7 +95,7 @@ export class FirstPlaces {
     const heldBy = ({ listing }: Ranked) => held.get(sourceKey(listing.source)) ?? 0
     const hasShare = (match: Ranked) => this.#isLimited(match.listing) && heldBy(match) >= share
     if (!hasShare(best)) return 0
-    const fitAlone = (match: Ranked) => alone.get(match.listing) ?? fitOf(match)
+    const fitAlone = (match: Ranked) => alone.get(match.listing) ?? matchFit(match)
     const fits = (match: Ranked) => this.#mayDisplace(match, best, alone)
     let within = -1
     for (const [at, other] of waiting.entries()) {
@@ -119,9 +119,9 @@ export class FirstPlaces {
     const mayTrust = isApproved(listing)
     if (!mayTrust && this.#isSmall(best.listing.source)) return false
     const sure = alone.get(listing)
-    const fit = sure ?? fitOf(match)
+    const fit = sure ?? matchFit(match)
     const from = mayTrust ? APPROVED_FITS_FROM : sure === undefined ? FITS_FROM : SURE_FITS_FROM
-    return fit > 0 && fit >= from * fitOf(best)
+    return fit > 0 && fit >= from * matchFit(best)
   }
 
   #isSmall(source: ToolSource): boolean {
@@ -143,10 +143,6 @@ export class FirstPlaces {
     this.#namedServers.set(server, isNamed)
     return isNamed
   }
-}
-
-export function fitOf({ fit, score }: Ranked): number {
-  return fit ?? score
 }
 
 /** How many places up to this one a limited source may have. */

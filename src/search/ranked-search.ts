@@ -1,10 +1,10 @@
 import { isApproved, sourceKey } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
 import { type Fingerprint, Fingerprints, isClone } from './clones.ts'
-import { FIRST_PLACES, FirstPlaces, fitOf } from './first-places.ts'
+import { FIRST_PLACES, FirstPlaces } from './first-places.ts'
 import { wordsOf } from './lexical/text-words.ts'
 import type { Accepts, Query } from './query/query.ts'
-import type { Ranked, Ranking, SearchIndex, SearchMemory } from './searcher.ts'
+import { matchFit, type Ranked, type Ranking, type SearchIndex, type SearchMemory } from './searcher.ts'
 
 /**
  * Extra matches to rank beyond the limit, to replace folded and unready ones: ranking again is far more expensive.
@@ -99,7 +99,7 @@ export class RankedSearch {
     const candidates = this.#withExactFirst(ranking.matches.slice(0, SHARED_MATCHES), ranking)
     const pool = this.#pick(candidates, SHARED_MATCHES).kept
     const { matches, isSure } = await this.#othersThan(crowding, pool, ranking)
-    const alone = new Map(isSure ? matches.map((match) => [match.listing, fitOf(match)]) : [])
+    const alone = new Map(isSure ? matches.map((match) => [match.listing, matchFit(match)]) : [])
     const first = places.share([...pool, ...unranked(matches, pool)], alone)
     const placed = new Set(first.map(({ listing }) => listing))
     return [...first, ...kept.filter(({ listing }) => !placed.has(listing))]
@@ -202,7 +202,7 @@ function unranked(others: readonly Ranked[], ranked: readonly Ranked[]): Ranked[
         : {
             ...match,
             score: Math.min(match.score, last.score),
-            fit: Math.min(fitOf(match), fitOf(last)),
+            fit: Math.min(matchFit(match), matchFit(last)),
           },
     )
 }

@@ -93,3 +93,8 @@ export interface Ranked {
   readonly fit?: number
   readonly reasons: readonly string[]
 }
+
+/** How well a match fits, to compare it with the others of the same search. */
+export function matchFit({ fit, score }: Pick<Ranked, 'fit' | 'score'>): number {
+  return fit ?? score
+}
