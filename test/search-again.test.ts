@@ -6,7 +6,7 @@ type Tools = readonly (readonly [name: string, description: string])[]
 
 interface Answer {
   readonly total: number
-  readonly matches: readonly { readonly name: string; readonly parameters: object }[]
+  readonly matches: readonly { readonly name: string; readonly score: number; readonly parameters: object }[]
   readonly activated: readonly string[]
   readonly already_found?: readonly string[]
   readonly next_offset?: number
@@ -108,6 +108,37 @@ describe('a second search for the same thing in other words', () => {
     expect(answer).toMatchObject({ total: 1, activated: ['send_mail'] })
     for (const key of ['note', 'hint', 'unmatched_terms', 'already_found'])
       expect(answer).not.toHaveProperty(key)
+  })
+
+  it('is not one for the opposite, whose best tool the first found as another match', async () => {
+    const { search } = await open(
+      [
+        ['open_ticket', 'Opens a new ticket in the issue tracker'],
+        ['close_ticket', 'Closes a ticket in the issue tracker'],
+        ['cancel_event', 'Cancels an event in the calendar'],
+      ],
+      { searcher: hybrid({ embedder: staticEmbedder() }), maxActive: 0 },
+    )
+    await search('select:open_ticket,close_ticket')
+    const first = await search('open a ticket')
+    expect(namesOf(first).slice(0, 2)).toEqual(['open_ticket', 'close_ticket'])
+    const answer = await search('close a ticket')
+    expect(namesOf(answer)[0]).toBe('close_ticket')
+    expect(answer).not.toHaveProperty('already_found')
+  })
+
+  it('gives other tools no higher score because the best one is left out', async () => {
+    const WEATHER: Tools = [
+      ['get_forecast', 'Returns the weather forecast for a city'],
+      ['get_air_quality', 'Returns the air quality of a city'],
+      ['send_mail', 'Sends an email message to a person'],
+    ]
+    const { search } = await open(WEATHER, { searcher: hybrid({ embedder: staticEmbedder() }) })
+    await search('weather forecast for a city', { limit: 1 })
+    const answer = await search('what will the weather be in my city')
+    expect(answer.already_found).toEqual(['get_forecast'])
+    expect(answer.matches.map(({ score }) => score < 0.3)).not.toContain(false)
+    expect(answer.note).toMatch(/^No other tool fits as well as already_found, so none was loaded\./)
   })
 
   it('counts what it leaves out among what fits, and knows its words', async () => {

@@ -73,7 +73,8 @@ export function verdict(
   const loaded = activated && (activated.length === 0 ? ', so none was loaded' : ', so no more were loaded')
   if (alreadyVisible.length > 0)
     return isPoor(found) ? { note: `None of these fits well${loaded ?? ''}; ${RATHER_VISIBLE}` } : {}
-  const poor = `No ${alreadyFound.length > 0 ? 'other ' : ''}tool fits well${loaded ?? ''}`
+  const fits = alreadyFound.length > 0 ? 'No other tool fits as well as already_found' : 'No tool fits well'
+  const poor = `${fits}${loaded ?? ''}`
   const advice = adviceFor(found, { poor, use })
   const unsearched = found.servers?.length ? ' The tools of "servers" could not be searched.' : ''
   if (advice !== undefined) return { note: clipText(advice, 400) + unsearched }

@@ -118,6 +118,18 @@ describe('the matches of an answer', () => {
     expect(fitMatches(poor, { ...shop, isActive }, limit).worthActivating).toEqual(['unlikely'])
   })
 
+  it('are short under dispatch where they are unlikely, whoever made them so', () => {
+    const active = { ...shop, isActive: () => true }
+    const both = found(match('wanted', 0.96), match('unlikely', 0.01))
+    const { shown, worthActivating } = fitMatches(both, active, { maxTokens: 2_000, isDispatch: true })
+    expect(worthActivating).toEqual(['wanted', 'unlikely'])
+    expect(shown[0]).toMatchObject(definitions.get('wanted') ?? {})
+    expect(shown[1]?.parameters).toHaveProperty('$comment')
+    const poor = found(match('wanted', 0.1))
+    const [only] = fitMatches(poor, active, { maxTokens: 2_000, isDispatch: true }).shown
+    expect(only?.parameters).toHaveProperty('$comment')
+  })
+
   it('are short where the model has their schemas anyway', () => {
     const declared = { ...shop, isActive: () => true, isDeclared: (name: string) => name === 'wanted' }
     const limit = { maxTokens: 2_000, isDispatch: false }

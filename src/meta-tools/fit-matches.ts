@@ -34,9 +34,9 @@ export interface FittingMatches {
 
 /**
  * As many matches as fit, best first. The first is always there, shortened if it must be: its full schema comes
- * with the next surface or, under dispatch, with the error of a call. Those that are not worth activating, and those that the
- * next surface shows anyway, have the beginning of their description and the names of their parameters. If the best match is
- * poor, nothing is worth activating but what is active.
+ * with the next surface or, under dispatch, with the error of a call. Those that are not worth activating, those that the
+ * next surface shows anyway and, under dispatch, those that are unlikely have the beginning of their description and the names
+ * of their parameters. If probably none is right, nothing is worth activating but what is active.
  */
 export function fitMatches(
   found: Pick<DeferredResult, 'kind' | 'matches' | 'leaders' | 'confidence'>,
@@ -45,16 +45,20 @@ export function fitMatches(
 ): FittingMatches {
   const { matches, leaders } = found
   let left = maxTokens - RESERVED_TOKENS
-  const worthIt = isPoor(found)
+  const hasNone = isPoor(found)
+  const worthIt = hasNone
     ? matches.map(({ name }) => name).filter((name) => session.isActive(name))
     : worthActivating(matches, session, leaders)
+  const best = Math.max(...[...leaders, ...matches].map(likelihoodOf))
   const shown: ShownMatch[] = []
   for (const { name, score } of matches) {
     const whole = session.describe(name)
     if (!whole) continue
+    // Under dispatch, a tool is called alike whether it is active or not, so only its chance decides.
+    const isUnlikely = isDispatch && (hasNone || score < FAR_LESS_LIKELY * best)
     const definition = session.isDeclared(name)
       ? mention(whole, SCHEMA_IS_DECLARED)
-      : worthIt.includes(name)
+      : worthIt.includes(name) && !isUnlikely
         ? whole
         : mention(whole, isDispatch ? SCHEMA_WITH_ERROR : SCHEMA_BY_NAME)
     const { description, parameters } = definition
@@ -200,7 +204,7 @@ export function worthActivating(
   const compared = [...leaders, ...matches]
   const best = Math.max(...compared.map(matchFit))
   const likely = compared
-    .filter(({ fit, score }) => fit !== undefined && score >= LIKELY_FROM)
+    .filter((match) => likelihoodOf(match) > 0)
     .map(({ name, score }) => ({ score, origin: session.originOf(name) }))
   const isFarLessLikely = ({ name, score }: ScoredMatch) => {
     const source = session.originOf(name)?.source
@@ -212,4 +216,9 @@ export function worthActivating(
   const isWorthIt = (match: ScoredMatch) =>
     session.isActive(match.name) || (matchFit(match) >= FAR_WEAKER * best && !isFarLessLikely(match))
   return matches.filter(isWorthIt).map(({ name }) => name)
+}
+
+/** The probability of a match that is more likely right than not; 0 of any other, and from searchers that do not know. */
+function likelihoodOf({ fit, score }: ScoredMatch): number {
+  return fit !== undefined && score >= LIKELY_FROM ? score : 0
 }

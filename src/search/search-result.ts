@@ -105,8 +105,7 @@ export function adviceFor(result: Verdict, { poor = 'No tool fits well', use }: 
 }
 
 const NONE_WILL_DO = 'If none of these will do, ask'
-const AGAIN =
-  ' again with what the tool should do and the service it belongs to, such as "create issue github".'
+const AGAIN = ' again with what the tool should do, to what, and in which service.'
 
 /** Searchers that do not know how certain they are may still have found nothing for half of the words. */
 function isHalfFound({ query, confidence, unmatchedTerms = [] }: Verdict): boolean {

@@ -1,7 +1,5 @@
 import { cosine } from '../search/memory/episodes.ts'
 import type { SearchMatch } from '../search/search-result.ts'
-import type { Audience } from '../search/tool-finder.ts'
-import type { Listing } from '../tool.ts'
 
 /** From this cosine on, two requests ask for the same thing in other words. */
 const SAME_REQUEST_FROM = 0.6
@@ -23,26 +21,6 @@ export function asksTheSame(one: Asked, other: Asked): boolean {
   return one.vector !== undefined && other.vector !== undefined
     ? cosine(one.vector, other.vector) >= SAME_REQUEST_FROM
     : sharedCount(words, others) >= SHARED_FROM && overlap(words, others) >= SAME_WORDS_FROM
-}
-
-/** An audience without some of the tools that another one may find. */
-export class AudienceExcept implements Audience {
-  readonly #audience: Audience
-  readonly #names: ReadonlySet<string>
-
-  constructor(audience: Audience, names: ReadonlySet<string>) {
-    this.#audience = audience
-    this.#names = names
-  }
-
-  permitsServer(server: string): boolean {
-    return this.#audience.permitsServer(server)
-  }
-
-  accepter(): (listing: Listing) => boolean {
-    const accepts = this.#audience.accepter()
-    return (listing) => !this.#names.has(listing.name) && accepts(listing)
-  }
 }
 
 /** Matches of several searches, best first; a tool that several found counts with its best match. */

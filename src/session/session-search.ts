@@ -18,7 +18,7 @@ import { isVectorSearcher } from '../search/vectors/vector-searcher.ts'
 import { within } from '../time.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import type { Checkout } from './checkout.ts'
-import { AudienceExcept, asksTheSame, union } from './search-again.ts'
+import { asksTheSame, union } from './search-again.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
 import type { SessionSettings } from './settings.ts'
@@ -213,8 +213,8 @@ export class SessionSearch implements HintSource {
   }
 
   /**
-   * What fits this request or the earlier ones, without active tools that those returned. If nothing else fits, those are
-   * returned again. Total and unmatched words are those of all that fits.
+   * What fits this request or the earlier ones, without active tools that those returned, each as likely as with them. If
+   * nothing else fits, those are returned again. Total and unmatched words are those of all that fits.
    */
   async #further(
     result: SearchResult,
@@ -225,13 +225,15 @@ export class SessionSearch implements HintSource {
     const { checkout, services } = this.#options
     // What is not active cannot be called: it was evicted, or too weak to be activated.
     const seen = new Set(earlier.flatMap(({ names }) => names).filter((name) => checkout.has(name)))
-    if (seen.size === 0) return result
-    const audience = new AudienceExcept(request.audience, seen)
+    if (seen.size === 0 || isAnotherRequest(result, seen, earlier)) return result
+    const { limit = 5 } = request
     const queries = [request.query, ...earlier.map(({ query }) => query)]
     const lists: (readonly SearchMatch[])[] = []
-    for (const query of new Set(queries))
-      lists.push((await services.finder.rank({ ...request, query, audience })).result.matches)
-    const matches = union(lists).slice(0, request.limit ?? 5)
+    for (const query of new Set(queries)) {
+      const found = await services.finder.rank({ ...request, query, limit: limit + seen.size })
+      lists.push(found.result.matches.filter(({ name }) => !seen.has(name)))
+    }
+    const matches = union(lists).slice(0, limit)
     if (matches.length === 0) return result
     const alreadyFound = result.matches.map(({ name }) => name).filter((name) => seen.has(name))
     const total = Math.max(result.total, matches.length + alreadyFound.length)
@@ -255,6 +257,18 @@ export class SessionSearch implements HintSource {
     const now = this.#options.services.now()
     return this.#recent.filter(({ at }) => now - at < RECENT_MS)
   }
+}
+
+/**
+ * Whether a request that sounds like earlier ones asks for something else, as "close a ticket" does after "open a ticket": the
+ * tool that fits it best was found before, and for none of those as the best.
+ */
+function isAnotherRequest(
+  { matches: [best] }: SearchResult,
+  seen: ReadonlySet<string>,
+  earlier: readonly Searched[],
+): boolean {
+  return best !== undefined && seen.has(best.name) && earlier.every(({ names }) => names[0] !== best.name)
 }
 
 /** What a search among the deferred found, with what the surface shows anyway. */
