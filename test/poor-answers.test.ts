@@ -206,3 +206,43 @@ describe('a search for tools that the model has', () => {
     }
   })
 })
+
+describe('an answer is not poor', () => {
+  const ISSUES = tool('create_issue', { description: 'Create an issue in a repository', inputSchema: PATH })
+  const open = async (servers: readonly string[], options: SessionOptions = {}) => {
+    const registry = new ToolRegistry({ mode: 'lazy', searcher: hybrid({ embedder: staticEmbedder() }) })
+    for (const server of servers) registry.syncMcp(server, [ISSUES])
+    return { registry, session: await registry.openSession(options) }
+  }
+
+  it('because several servers have the same tool', async () => {
+    const { session } = await open(Array.from({ length: 8 }, (_, at) => `github-${at}`))
+    const found = await ask(session, 'tool_search', { query: 'create an issue' })
+    expect(found.activated).toContain('mcp__github-0__create_issue')
+    expect(found).not.toHaveProperty('note')
+  })
+
+  it('because an unapproved server has many tools in the words of the request', async () => {
+    const { registry, session } = await open(['github'])
+    const flood = Array.from({ length: 60 }, (_, at) =>
+      tool(`create_an_issue_${at}`, { description: `Way ${at} to create an issue`, inputSchema: PATH }),
+    )
+    registry.syncMcp('flood', flood)
+    const found = await ask(session, 'tool_search', { query: 'create an issue' })
+    expect(found.activated).toContain('mcp__github__create_issue')
+    expect(found).not.toHaveProperty('note')
+  })
+
+  it('because fewer matches are asked for', async () => {
+    const { registry, session } = await open([])
+    for (const server of ['sqlite', 'oracle', 'mysql', 'postgres', 'presto', 'db2', 'mssql', 'mariadb'])
+      registry.syncMcp(server, [
+        tool('list_tables', { description: `Lists the tables of a ${server} database`, inputSchema: PATH }),
+      ])
+    for (const page of [{ limit: 1 }, { limit: 1, offset: 1 }, { limit: 5 }]) {
+      const found = await ask(session, 'tool_search', { query: 'list the tables', ...page })
+      expect(found.activated).toHaveLength(page.limit)
+      expect(found).not.toHaveProperty('note')
+    }
+  })
+})

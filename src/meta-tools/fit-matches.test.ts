@@ -83,7 +83,7 @@ describe('the matches of an answer', () => {
   const match = (name: string, score: number) => ({ name, score, fit: 0.4, description: '', reasons: [] })
   const found = (...matches: ReturnType<typeof match>[]) => ({
     kind: 'keyword' as const,
-    confidence: matches[0]?.score ?? 0,
+    answerable: matches.reduce((sum, { score }) => sum + score, 0),
     matches,
     leaders: [],
   })

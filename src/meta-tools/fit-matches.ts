@@ -39,7 +39,7 @@ export interface FittingMatches {
  * of their parameters. If probably none is right, nothing is worth activating but what is active.
  */
 export function fitMatches(
-  found: Pick<DeferredResult, 'kind' | 'matches' | 'leaders' | 'confidence'>,
+  found: Pick<DeferredResult, 'kind' | 'matches' | 'leaders' | 'answerable'>,
   session: Matchmaker & Pick<SearchSession, 'describe' | 'tokensOf' | 'isDeclared'>,
   { maxTokens, isDispatch }: DefinitionLimit,
 ): FittingMatches {

@@ -56,6 +56,8 @@ export interface CatalogueFindings {
   readonly failure?: unknown
   /** The probability that the first match is right, if the searcher knows it. */
   readonly confidence?: number
+  /** The probability that there is a tool for the request at all, if the searcher knows it. */
+  readonly answerable?: number
   /** The cosine between the request and the first match, if the searcher knows it. */
   readonly similarity?: number
   /** The vector of the request without its values, if the searcher has one: what `SearchMemory` is asked with. */

@@ -1,6 +1,6 @@
 import { anyObject, checkOptions, type OptionRules, objectWith, required } from '../check-options.ts'
 import type { Listing } from '../tool.ts'
-import { calibratedScores } from './hybrid/calibration.ts'
+import { answerableChance, calibratedScores } from './hybrid/calibration.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
 import type { Candidate, Found, RequestVectors } from './hybrid/features.ts'
 import { type Fitting, liftedBy, toRanked } from './hybrid/fitting.ts'
@@ -158,6 +158,7 @@ export class HybridIndex implements SearchIndex {
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: this.#judge.notMeant(asked, listed),
       confidence: scores[0] ?? 0,
+      answerable: answerableChance(fitting, this.#embedder.relatedFrom),
       similarity: listed[0]?.similarity ?? 0,
       vector: found.vectors.plain,
     }

@@ -48,6 +48,8 @@ export interface RankedMatches {
   readonly failure?: unknown
   /** The probability that the first match is right, if the searcher knows it. */
   readonly confidence?: number
+  /** The probability that there is a tool for the request at all, if the searcher knows it. */
+  readonly answerable?: number
   /** The cosine between the request and the first match, if the searcher knows it. */
   readonly similarity?: number
   /** The vector of the request without its values, if the searcher has one. */
@@ -77,6 +79,9 @@ export class RankedSearch {
         unmatchedTerms: ranking.unmatchedTerms.filter((term) => !this.#isPartOfExact(term)),
         ...(ranking.failure === undefined ? {} : { failure: ranking.failure }),
         ...(ranking.confidence === undefined ? {} : { confidence: confidenceIn(matches, ranking) }),
+        ...(ranking.answerable === undefined
+          ? {}
+          : { answerable: this.#options.exact.size > 0 ? 1 : ranking.answerable }),
         ...(ranking.similarity === undefined ? {} : { similarity: ranking.similarity }),
         ...(ranking.vector === undefined ? {} : { vector: ranking.vector }),
       }

@@ -33,6 +33,8 @@ export interface SearchResult {
   readonly unmatchedTerms?: readonly string[]
   /** The probability that the first match is right, from searchers that know it. */
   readonly confidence?: number
+  /** The probability that there is a tool for the request at all, from searchers that know it. */
+  readonly answerable?: number
   /** What to do when no match is right, or probably none: a sentence or two for the top of an answer. */
   readonly advice?: string
   /** Servers that are still connecting or have failed, so that a miss does not look final. */
@@ -50,35 +52,25 @@ export interface SearchMatch {
   readonly reasons: readonly string[]
 }
 
-/** Below this probability that one of the first matches is right, an answer is poor. */
+/** Below this probability that there is a tool for the request at all, an answer is poor. */
 export const POOR_BELOW = 0.35
-
-/** The matches that are counted for that: what a model gets unless it asks for more. */
-const COUNTED = 5
 
 /** Maximum words to name in an advice. */
 const MAX_WORDS = 5
 
 /**
- * Whether probably none of the first matches is right; false if there are none, and from searchers that do not know. The
- * first one alone says little: among many similar tools it is seldom the right one, while one of five often is. `leaders`
- * are the first matches of all, if `matches` are a later page.
+ * Whether matches were found of which probably none is right; false from searchers that do not know. Not by the score of the
+ * first one: among many similar tools, or copies of one, each has a small chance, while one of them is right.
  */
-export function isPoor({ kind, matches, leaders, confidence }: Judged): boolean {
-  if (kind !== 'keyword' || matches.length === 0 || confidence === undefined) return false
-  const first = leaders === undefined || leaders.length === 0 ? matches : leaders
-  const chance = first.slice(0, COUNTED).reduce((sum, { score }) => sum + score, 0)
-  return Math.max(confidence, chance) < POOR_BELOW
+export function isPoor({ kind, matches, answerable = 1 }: Judged): boolean {
+  return kind === 'keyword' && matches.length > 0 && answerable < POOR_BELOW
 }
 
-/** The part of a result that tells how probably it contains the right tool. */
-type Judged = Pick<SearchResult, 'kind' | 'confidence'> & {
-  readonly matches: readonly Pick<SearchMatch, 'score'>[]
-  readonly leaders?: readonly Pick<SearchMatch, 'score'>[] | undefined
-}
+/** The part of a result that tells whether it can contain the right tool. */
+type Judged = Pick<SearchResult, 'kind' | 'answerable'> & { readonly matches: readonly object[] }
 
 /** The part of a result that tells how well it answers the request. */
-type Verdict = Judged & Pick<SearchResult, 'query' | 'total' | 'unmatchedTerms'>
+type Verdict = Judged & Pick<SearchResult, 'query' | 'total' | 'unmatchedTerms' | 'confidence'>
 
 /** How an advice differs for a reader for whom tools are loaded. */
 export interface AdviceWords {

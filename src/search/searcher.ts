@@ -79,6 +79,8 @@ export interface Ranking {
   readonly failure?: unknown
   /** The probability that the first match is right, from searchers that know it. */
   readonly confidence?: number
+  /** The probability that the catalogue has a tool for the request at all, from searchers that know it. */
+  readonly answerable?: number
   /** The cosine between the request and the first match, from searchers that know it. */
   readonly similarity?: number
   /** The vector of the request without its values, from searchers that have one. */

@@ -139,7 +139,7 @@ export class ToolFinder {
       this.#options.emit(options.sessionId === undefined ? event : { ...event, sessionId: options.sessionId })
     }
     const matches = ranked.map(toMatch)
-    const advice = adviceFor({ ...found, matches, leaders })
+    const advice = adviceFor({ ...found, matches })
     const result = { ...found, matches, ...(advice === undefined ? {} : { advice }) }
     return { result, vector, similarity, leaders: leaders?.map(toMatch) }
   }

@@ -7,12 +7,7 @@ import { sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { Policy } from '../registry/policy.ts'
 import type { ContextMemory } from '../search/memory/usage-memory.ts'
-import {
-  POOR_BELOW,
-  type SearchMatch,
-  type SearchOptions,
-  type SearchResult,
-} from '../search/search-result.ts'
+import { isPoor, type SearchMatch, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import { type FindRequest, SessionAudience } from '../search/tool-finder.ts'
 import { isVectorSearcher } from '../search/vectors/vector-searcher.ts'
 import { within } from '../time.ts'
@@ -237,8 +232,10 @@ export class SessionSearch implements HintSource {
     if (matches.length === 0) return result
     const alreadyFound = result.matches.map(({ name }) => name).filter((name) => seen.has(name))
     const total = Math.max(result.total, matches.length + alreadyFound.length)
-    const confidence = result.confidence === undefined ? {} : { confidence: matches[0]?.score ?? 0 }
-    return { ...result, total, matches, alreadyFound, ...confidence }
+    const others = { ...result, total, matches, alreadyFound }
+    if (result.answerable === undefined) return others
+    const answerable = matches.reduce((sum, { score }) => sum + score, 0)
+    return { ...others, confidence: matches[0]?.score ?? 0, answerable }
   }
 
   #note({
@@ -281,8 +278,7 @@ function withVisible(
   const stillUnmatched = unmatchedTerms?.filter((term) => shown.unmatchedTerms?.includes(term))
   const best = Math.max(0, ...found.matches.map(({ score }) => score))
   // Shown tools fit the query as well as what was found, or better; a stray word in common is not worth naming.
-  const fits = (shown.confidence ?? 1) >= POOR_BELOW
-  const fitting = fits ? shown.matches.filter(({ score }) => score >= best / 2) : []
+  const fitting = isPoor(shown) ? [] : shown.matches.filter(({ score }) => score >= best / 2)
   return {
     ...found,
     ...(stillMissing?.length ? { missing: stillMissing } : {}),

@@ -29,6 +29,20 @@ export function calibratedScores(fitting: readonly Fitting[], relatedFrom: numbe
   })
 }
 
+/** The first matches, one of which a model may choose. */
+const FIRST = 5
+
+/**
+ * The probability that the catalogue has a tool for a request at all, whichever of the first matches it is: copies of a tool
+ * share a score between them, and do not change this.
+ */
+export function answerableChance(fitting: readonly Fitting[], relatedFrom: number): number {
+  let meaning = Number.NEGATIVE_INFINITY
+  for (const match of fitting.slice(0, FIRST))
+    meaning = Math.max(meaning, meaningOf(cosineOf(match), relatedFrom))
+  return chanceOfAnything(meaning)
+}
+
 /** The probability that the catalogue has a tool for a request, by the meaning of the best match. */
 function chanceOfAnything(meaning: number): number {
   return logistic(CALIBRATION.meaning * meaning + CALIBRATION.anything)
