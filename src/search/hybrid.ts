@@ -206,14 +206,10 @@ export class HybridIndex implements SearchIndex {
   #meantBy(term: string, accepts: RankOptions['accepts']): string | undefined {
     const word = term.toLowerCase()
     if (!this.#embedder.tellsWords || this.#embedder.knows(word)) return undefined
-    this.#spelling ??= new Spelling(this.#lexical.words())
-    return this.#spelling
-      .near(word)
-      .filter((near) => this.#embedder.knows(near) && this.#isHeld(near, accepts))
-      .sort(
-        (a, b) =>
-          this.#lexical.holders(b) - this.#lexical.holders(a) || b.length - a.length || (a < b ? -1 : 1),
-      )[0]
+    this.#spelling ??= new Spelling([...this.#lexical.words()].filter((one) => this.#embedder.knows(one)))
+    const near = this.#spelling.near(word, (one) => this.#isHeld(one, accepts))
+    const holders = (one: string) => this.#lexical.holders(one)
+    return near.toSorted((a, b) => holders(b) - holders(a) || b.length - a.length || (a < b ? -1 : 1))[0]
   }
 
   #isHeld(text: string, accepts: RankOptions['accepts']): boolean {

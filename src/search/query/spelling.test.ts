@@ -32,10 +32,25 @@ describe('a misspelt word', () => {
   })
 
   it('is near to every word with as few mistakes, and rather to one with the same letters', () => {
-    expect(spelling.near('fils')).toEqual(['file', 'files'])
+    expect(new Spelling(['mails', 'malis']).near('mals')).toEqual(['mails', 'malis'])
+    expect(spelling.near('fils')).toEqual(['files'])
     expect(spelling.near('fiel')).toEqual(['file'])
     expect(spelling.near('raed')).toEqual(['read'])
     expect(spelling.near('opne')).toEqual(['open'])
+  })
+
+  it('is no name that looks like a word: a letter replaced in a short one, two in a long one, or letters added', () => {
+    const words = new Spelling(['code', 'deep', 'look', 'video', 'market', 'person', 'calendar'])
+    for (const name of ['coda', 'deel', 'loom', 'vimeo', 'marketo', 'personio', 'calendly'])
+      expect(words.near(name)).toEqual([])
+    expect(words.near('calender')).toEqual(['calendar'])
+    expect(words.near('marketr')).toEqual([])
+    expect(words.near('marrket')).toEqual(['market'])
+  })
+
+  it('is an accepted word, also if others are nearer', () => {
+    const words = new Spelling(['issue', 'isues'])
+    expect(words.near('isue', (word) => word === 'issue')).toEqual(['issue'])
   })
 
   it('is not a short one, one that begins otherwise, one with digits, or one of another script', () => {

@@ -7,6 +7,13 @@ const MAX_LETTERS = 24
 /** From this length on, a word may have two mistakes. */
 const TWO_MISTAKES_FROM = 8
 
+/**
+ * A replaced letter counts a little more than others, so that no word has two, and only in words of this length: names of
+ * services that no tool has are short, and a letter away from a word ("coda", "vimeo").
+ */
+const REPLACED = 1.25
+const REPLACED_FROM = 6
+
 /** Maximum words of a catalogue that one word is compared with: those with a similar length and the same beginning. */
 const MAX_COMPARED = 2_000
 
@@ -32,16 +39,17 @@ export class Spelling {
   }
 
   /**
-   * The words that differ by one mistake, or by two from a long word: only those with the fewest, and only those with the same
-   * letters in another order if there are any, which is the likeliest mistake.
+   * The accepted words that differ by one mistake, or by two from a long word: only those with the fewest, and only those with
+   * the same letters in another order if there are any, which is the likeliest mistake.
    */
-  near(word: string): readonly string[] {
+  near(word: string, accepts: (candidate: string) => boolean = () => true): readonly string[] {
     if (word.length < MIN_LETTERS || !isPlain(word)) return []
-    let most = word.length < TWO_MISTAKES_FROM ? 1 : 2
+    const letters = word.length < TWO_MISTAKES_FROM ? 1 : 2
+    let most = letters - 1 + REPLACED
     let near: string[] = []
-    for (const candidate of this.#candidates(word, most)) {
+    for (const candidate of this.#candidates(word, letters)) {
       const mistakes = mistakesBetween(word, candidate, most)
-      if (mistakes > most) continue
+      if (mistakes > most || !accepts(candidate)) continue
       if (mistakes < most) near = []
       most = mistakes
       near.push(candidate)
@@ -50,11 +58,15 @@ export class Spelling {
     return (sameLetters.length > 0 ? sameLetters : near).slice(0, MAX_NEAR)
   }
 
-  /** Words that begin alike: hardly anybody mistypes the first letter, unless it changes places with the second. */
-  *#candidates(word: string, most: number): Generator<string> {
+  /**
+   * Words that begin alike: hardly anybody mistypes the first letter, unless it changes places with the second. Those with as
+   * many letters first.
+   */
+  *#candidates(word: string, letters: number): Generator<string> {
     const swapped = `${word[1]}${word[0]}`
     let left = MAX_COMPARED
-    for (let length = word.length - most; length <= word.length + most; length++) {
+    for (const more of [0, 1, -1, 2, -2].filter((count) => Math.abs(count) <= letters)) {
+      const length = word.length + more
       for (const start of new Set([word.slice(0, 1), swapped])) {
         for (const candidate of this.#groups.get(groupOf(length, start)) ?? []) {
           if (!candidate.startsWith(start)) continue
@@ -79,30 +91,36 @@ function groupOf(length: number, start: string): string {
 }
 
 /**
- * Letters that are missing, added, replaced or swapped with their neighbour between two words; more than `most` if there are
- * more.
+ * How many letters are missing from a written word, doubled by mistake, replaced, or swapped with their neighbour; more than
+ * `most` if there are more. No other letter may be added: a word with a letter more is likely another one ("marketo").
  */
-function mistakesBetween(a: string, b: string, most: number): number {
+function mistakesBetween(written: string, meant: string, most: number): number {
+  const replaced = written.length < REPLACED_FROM ? Number.POSITIVE_INFINITY : REPLACED
   let before: number[] = []
-  let previous = Array.from({ length: b.length + 1 }, (_, column) => column)
-  for (let row = 1; row <= a.length; row++) {
-    const current = [row]
-    let least = row
-    for (let column = 1; column <= b.length; column++) {
-      const isSame = a[row - 1] === b[column - 1]
+  let previous = Array.from({ length: meant.length + 1 }, (_, column) => column)
+  for (let row = 1; row <= written.length; row++) {
+    const letter = written[row - 1]
+    const isDoubled = letter === written[row - 2] || letter === written[row]
+    const added = isDoubled ? 1 : Number.POSITIVE_INFINITY
+    const current = [(previous[0] as number) + added]
+    let least = current[0] as number
+    for (let column = 1; column <= meant.length; column++) {
+      const isSame = letter === meant[column - 1]
       let mistakes = Math.min(
-        (previous[column - 1] as number) + (isSame ? 0 : 1),
-        (previous[column] as number) + 1,
+        (previous[column - 1] as number) + (isSame ? 0 : replaced),
+        (previous[column] as number) + added,
         (current[column - 1] as number) + 1,
       )
-      const isSwapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]
+      const isSwapped =
+        row > 1 && column > 1 && letter === meant[column - 2] && written[row - 2] === meant[column - 1]
       if (isSwapped && !isSame) mistakes = Math.min(mistakes, (before[column - 2] as number) + 1)
       current.push(mistakes)
       least = Math.min(least, mistakes)
     }
-    if (least > most) return least
+    // A swap reaches back two rows.
+    if (least > most && Math.min(...previous) > most) return least
     before = previous
     previous = current
   }
-  return previous[b.length] as number
+  return previous[meant.length] as number
 }
