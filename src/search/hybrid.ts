@@ -2,6 +2,7 @@ import { anyObject, checkOptions, type OptionRules, objectWith, required } from 
 import type { Listing } from '../tool.ts'
 import { answerableChance, calibratedScores } from './hybrid/calibration.ts'
 import { CandidateFinder } from './hybrid/candidates.ts'
+import { relatedFromMiddle } from './hybrid/centre.ts'
 import type { Candidate, Found, RequestVectors } from './hybrid/features.ts'
 import { type Fitting, liftedBy, toRanked } from './hybrid/fitting.ts'
 import { type Asked, Judge } from './hybrid/judge.ts'
@@ -147,7 +148,8 @@ export class HybridIndex implements SearchIndex {
     const candidates = this.#finder.describe(found)
     const judged = this.#judge.fitting(candidates, asked)
     const lifted = lifts.length === 0 ? judged : this.#lifted(judged, lifts, options)
-    const chances = calibratedScores(lifted, this.#embedder.relatedFrom)
+    const relatedFrom = this.#relatedFrom(found)
+    const chances = calibratedScores(lifted, relatedFrom)
     const isGibberish = lifts.length === 0 && this.#judge.isGibberish(candidates, asked, chances[0] ?? 0)
     const [fitting, scores] = isGibberish ? [[], []] : [lifted, chances]
     const shown = fitting.slice(0, options.limit)
@@ -158,10 +160,16 @@ export class HybridIndex implements SearchIndex {
       matches: shown.map((match, at) => toRanked(match, scores[at] ?? 0, reasons[at] ?? [])),
       unmatchedTerms: this.#judge.notMeant(asked, listed),
       confidence: scores[0] ?? 0,
-      answerable: answerableChance(fitting, this.#embedder.relatedFrom),
+      answerable: answerableChance(fitting, relatedFrom),
       similarity: listed[0]?.similarity ?? 0,
       vector: found.vectors.plain,
     }
+  }
+
+  /** The cosine from which a match is related to a request, on the scale of its features. */
+  #relatedFrom({ parts }: Found): number {
+    const { relatedFrom } = this.#embedder
+    return parts.length > 0 ? relatedFrom : relatedFromMiddle(relatedFrom, this.#vectors.centre.count)
   }
 
   rankAgain(ranking: Ranking, options: Pick<RankOptions, 'limit' | 'accepts'>): Ranking | undefined {

@@ -3,7 +3,7 @@ import type { Listing } from '../../tool.ts'
 import { sampleListing } from '../searcher-contract.ts'
 import { CheckedEmbedder, type Embedder } from '../vectors/embedder.ts'
 import { ListingVectors } from '../vectors/listing-vectors.ts'
-import { Centre } from './centre.ts'
+import { Centre, relatedFromMiddle } from './centre.ts'
 
 /** Two directions: what all tools have in common, and what they do. */
 const embedder: Embedder = {
@@ -67,3 +67,14 @@ function turned(degrees: number): Float32Array {
   const angle = (degrees / 180) * Math.PI
   return Float32Array.of(Math.cos(angle), Math.sin(angle))
 }
+
+describe('the cosine from which texts are related', () => {
+  it('is that of the embedder in a small catalogue, and low for each embedder in a large one', () => {
+    expect(relatedFromMiddle(0.7, 100)).toBe(0.7)
+    expect(relatedFromMiddle(0.7, 10_000)).toBe(0.2)
+    expect(relatedFromMiddle(0.1, 10_000)).toBeCloseTo(0.1)
+    const between = relatedFromMiddle(0.7, 1_500)
+    expect(between).toBeGreaterThan(0.2)
+    expect(between).toBeLessThan(0.7)
+  })
+})

@@ -41,6 +41,18 @@ export class Centre {
   }
 }
 
+/** The cosine from which texts are related as seen from the middle: that of the embedder with which scores were calibrated. */
+const RELATED_FROM_MIDDLE = 0.2
+
+/**
+ * The cosine from which two texts are related as seen from the middle of a catalogue of `count` tools, given that without
+ * it. Many embedders give any two texts a high cosine; seen from the middle, unrelated ones have about 0 with each.
+ */
+export function relatedFromMiddle(relatedFrom: number, count: number): number {
+  const share = largenessOf(count)
+  return (1 - share) * relatedFrom + share * Math.min(relatedFrom, RELATED_FROM_MIDDLE)
+}
+
 /** 0 for a small catalogue, 1 for a large one, on a logarithmic scale between. */
 function largenessOf(count: number): number {
   const place = Math.log(Math.max(1, count) / SMALL_CATALOGUE) / Math.log(LARGE_CATALOGUE / SMALL_CATALOGUE)
