@@ -138,8 +138,12 @@ function valueWords(text: string): ReadonlySet<string> {
   return found
 }
 
-/** Minimum words, besides stop words, for a part to have a meaning of its own. */
+/**
+ * Minimum words, besides stop words, for a part to have a meaning of its own: fewer if there are just two and no comma
+ * ("translate the page and upload it to the drive"), since more are often a list of things.
+ */
 const MIN_TELLING_WORDS = 3
+const MIN_TELLING_WORDS_OF_TWO = 2
 
 /** Further parts are read only as part of the whole. */
 const MAX_PARTS = 6
@@ -157,7 +161,10 @@ export function requestParts(text: string): string[] {
     .slice(0, MAX_CHARACTERS)
     .split(BORDER)
     .map((part) => part.trim())
-  const telling = parts.filter((part) => tellingWords(part) >= MIN_TELLING_WORDS)
+    .filter((part) => part !== '')
+  const areTwo = parts.length === 2 && !text.includes(',')
+  const least = areTwo ? MIN_TELLING_WORDS_OF_TWO : MIN_TELLING_WORDS
+  const telling = parts.filter((part) => tellingWords(part) >= least)
   return telling.length < 2 ? [] : telling.slice(0, MAX_PARTS)
 }
 
