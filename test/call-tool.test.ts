@@ -15,7 +15,7 @@ describe('call_tool', () => {
         },
       }),
     )
-    return { ran, session: await registry.openSession() }
+    return { ran, registry, session: await registry.openSession() }
   }
 
   it.each([
@@ -48,6 +48,15 @@ describe('call_tool', () => {
     const long = `delete${'_'.repeat(2_000)}`
     expect(await errorOf(`${long}rows`)).toContain('find it with tool_search')
     expect(await errorOf(`${long}row`)).toContain('find it with tool_search')
+  })
+
+  it('names what is close to a name of an MCP tool, also without its prefix', async () => {
+    const { registry, session } = await open()
+    registry.syncMcp('desk', [tool('create_ticket')])
+    for (const name of ['desk__create_tiket', 'desk.create_tiket', 'create_tiket', 'mcp__desk__create_tiket'])
+      expect(await call(session, 'call_tool', { name, arguments: {} })).toMatchObject({
+        error: `Unknown tool: ${name}; did you mean mcp__desk__create_ticket?`,
+      })
   })
 
   it('names at most five misplaced keys, each cut short', async () => {

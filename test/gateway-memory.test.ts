@@ -34,6 +34,10 @@ it('remembers what served a client, for each token on its own, and names what pr
   expect(answer.note).toBe('Tools that may fit: tools__resize_image; find more with tool_search')
   expect(Object.keys(answer).slice(0, 3)).toEqual(['query', 'note', 'matches'])
   await client.callTool({ name: 'call_tool', arguments: { name: 'tools__resize_image', arguments: {} } })
+  for (const query of ['select:resize_image', 'server:tools', '+image', '/image/']) {
+    const named = await client.callTool({ name: 'tool_search', arguments: { query } })
+    expect(named.structuredContent).not.toHaveProperty('note')
+  }
   await client.close()
   await gateway.close()
   expect(await memory.episodes()).toEqual([])

@@ -88,7 +88,7 @@ export function isReadOnly(registry: ToolRegistry, registered: string): boolean 
 
 /** Adds a first line that names tools that probably fit: the gateway sees no user message to add a hint to. */
 function withHint(structured: Json, searchTool: string): Json {
-  if (structured.note !== undefined) return structured
+  if (structured.note !== undefined || !isRequest(structured.query)) return structured
   const { query, matches, ...rest } = structured
   const fitting = Array.isArray(matches) ? matches.filter(isJson).filter(fits).slice(0, HINT_LIMITS.most) : []
   if (fitting.length === 0) return structured
@@ -97,6 +97,11 @@ function withHint(structured: Json, searchTool: string): Json {
     searchTool,
   )
   return { query, note, matches, ...rest }
+}
+
+/** Names, patterns and mere filters are no guesses: what they match is what was asked for. */
+function isRequest(query: unknown): boolean {
+  return typeof query === 'string' && !/^\s*(?:select:|\/|(?:server:|[+-])\S+\s*$)/.test(query)
 }
 
 function fits({ score }: Json): boolean {

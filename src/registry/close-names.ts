@@ -2,6 +2,8 @@ import { nameSkeletons } from '../names.ts'
 import type { Entry } from './entry.ts'
 
 const MAX_EDITS = 3
+/** What the skeletons of MCP tools begin with. */
+const PREFIX = 'mcp_'
 /** No name that can be registered comes close to a longer one. */
 const MAX_CHARACTERS = 2_000
 
@@ -16,6 +18,8 @@ export function closeNames(name: string, entries: Iterable<Entry>, limit: number
     const own = full.slice(full.length - listing.ownName.length)
     const distance = Math.min(
       editDistance(wanted, full),
+      // The gateway shows names without their prefix.
+      full.startsWith(PREFIX) ? editDistance(wanted, full.slice(PREFIX.length)) : MAX_EDITS + 1,
       editDistance(ownWanted, own),
       wanted.endsWith(`_${own}`) ? 1 : MAX_EDITS + 1,
     )

@@ -194,6 +194,8 @@ describe('the query language', () => {
     const findings = await catalogueOf(CATALOGUE).search('send message "quarterly figures"')
     expect(names(findings)[0]).toBe('mcp__slack__send_message')
     expect(findings.unmatchedTerms).toEqual(['"quarterly figures"', 'quarterly', 'figures'])
+    const one = await catalogueOf(CATALOGUE).search('send message "zebras"')
+    expect(one.unmatchedTerms).toEqual(['"zebras"'])
   })
 
   it('hands /regex/ to the regex searcher, whatever the searcher', async () => {

@@ -109,7 +109,8 @@ export class CatalogueSearch {
     // No listing contains the phrase. Its words may still match, and the result says that the phrase was dropped.
     const retried = await this.#rank({ ...query, phrases: [] }, chosen, options)
     const phrases = query.phrases.map((phrase) => `"${phrase}"`)
-    return { ...retried, unmatchedTerms: asWritten(query, [...phrases, ...(retried.unmatchedTerms ?? [])]) }
+    const words = (retried.unmatchedTerms ?? []).filter((word) => !query.phrases.includes(word))
+    return { ...retried, unmatchedTerms: asWritten(query, [...phrases, ...words]) }
   }
 
   /**

@@ -90,7 +90,7 @@ export function showResult(
   // The advice is for models: without matches, it says the same, and a person can do more.
   if (matches.length === 0 && missing.length === 0 && faults.length === 0)
     terminal.say(
-      `nothing matches "${plain(query)}"; try ${kind === 'regex' ? 'another pattern' : 'other words'}, or see every tool with "toolcrib list"`,
+      `nothing matches "${cut(plain(query), MAX_QUERY)}"; try ${kind === 'regex' ? 'another pattern' : 'other words'}, or see every tool with "toolcrib list"`,
     )
   else if (matches.length > 0 && advice !== undefined) terminal.say(pc.yellow(plain(advice)))
   for (const { name, score, description, reasons } of matches) {
@@ -108,7 +108,7 @@ export function showResult(
   ]
   if (matches.length > 0 && lines.length > 0) terminal.say(pc.dim(`\n${lines.join('\n')}`))
   if (words.length > 0 && advice === undefined)
-    terminal.say(pc.yellow(`\nno tool mentions: ${words.join(', ')}`))
+    terminal.say(pc.yellow(`\nno tool mentions: ${cut(words.join(', '), MAX_QUERY)}`))
   for (const fault of faults) terminal.say(pc.yellow(`${matches.length > 0 ? '\n' : ''}${fault}`))
   if (missing.length > 0)
     terminal.say(
@@ -117,6 +117,9 @@ export function showResult(
       ),
     )
 }
+
+/** Maximum characters of a query to repeat. */
+const MAX_QUERY = 200
 
 /** What the numbers mean; undefined where there is nothing to compare: names and filters match or do not. */
 function meaningOfScores(

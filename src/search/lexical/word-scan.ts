@@ -116,13 +116,13 @@ export class WordScan {
     const matched = new Set(held.flatMap((term) => term.written))
     const read = new Set(terms.flatMap((term) => term.written))
     const understood = new Set(
-      words.flatMap(({ isAdded, written }, place) =>
-        isAdded && written !== undefined && matched.has(place) ? wordsOf(written) : [],
+      words.flatMap(({ written }, place) =>
+        written !== undefined && matched.has(place) ? [written, ...wordsOf(written)] : [],
       ),
     )
     const unmatched = words.filter(
-      ({ text, isAdded }, place) =>
-        read.has(place) && !matched.has(place) && !isAdded && !understood.has(text.toLowerCase()),
+      ({ text, written = text.toLowerCase(), isAdded }, place) =>
+        read.has(place) && !matched.has(place) && !isAdded && !understood.has(written),
     )
     return [...new Set(unmatched.map(({ text, written }) => written ?? text))]
   }
