@@ -68,12 +68,13 @@ async function compareSpeed(
   const tools = catalogueOf(cases, count)
   const real = await realQueries(cases, smoke ? 5 : 12)
   const queries = { short: shortQueries(tools, smoke ? 50 : 300), real, long: longQueries(real) }
-  const speeds = {
-    hybrid: await measure(() => ours(tools, hybrid({ embedder: staticEmbedder() })), queries),
-    lexical: await measure(() => ours(tools, lexical()), queries),
-    MiniSearch: await measure(() => miniSearch(tools), queries),
-    'MiniSearch, boosted': await measure(() => boostedMiniSearch(tools), queries),
+  const built = {
+    hybrid: await build(() => ours(tools, hybrid({ embedder: staticEmbedder() }))),
+    lexical: await build(() => ours(tools, lexical())),
+    MiniSearch: await build(() => miniSearch(tools)),
+    'MiniSearch, boosted': await build(() => boostedMiniSearch(tools)),
   }
+  const speeds = await measure(built, queries)
   console.log(
     `hybrid: speed on ${tools.length} tools, top 10, medians in µs; ${queries.long.length} long requests`,
   )
@@ -89,34 +90,59 @@ async function compareSpeed(
   return speeds
 }
 
-async function measure(
-  build: () => Ranker,
-  queries: Readonly<Record<'short' | 'real' | 'long', readonly string[]>>,
-): Promise<Speed> {
-  const start = performance.now()
-  const rank = build()
-  await rank('an index opens with its first search')
-  const buildMs = performance.now() - start
-  return {
-    buildMs,
-    short: await medianMicros(rank, queries.short, 4),
-    real: await medianMicros(rank, queries.real, 2),
-    long: await medianMicros(rank, queries.long, 2),
-  }
+interface Built {
+  readonly rank: Ranker
+  readonly buildMs: number
 }
 
-/** Only the last pass counts, the others are warm-up; slow queries get few passes. */
-async function medianMicros(rank: Ranker, queries: readonly string[], passes: number): Promise<number> {
-  let times: number[] = []
-  for (let pass = 0; pass < passes; pass++) {
-    times = []
-    for (const query of queries) {
-      const start = performance.now()
-      await rank(query)
-      times.push((performance.now() - start) * 1000)
+async function build(open: () => Ranker): Promise<Built> {
+  const start = performance.now()
+  const rank = open()
+  await rank('an index opens with its first search')
+  return { rank, buildMs: performance.now() - start }
+}
+
+/** Passes over the queries of a kind; the first is a warm-up. Slow queries get few. */
+const PASSES = { short: 5, real: 3, long: 3 } as const
+
+/**
+ * The contenders take turns, pass by pass: the speed of a machine changes from second to second, and ratios should not depend
+ * on who ran when.
+ */
+async function measure(
+  built: Readonly<Record<Contender, Built>>,
+  queries: Readonly<Record<keyof typeof PASSES, readonly string[]>>,
+): Promise<Record<Contender, Speed>> {
+  const contenders = Object.keys(built) as Contender[]
+  const speeds = Object.fromEntries(
+    contenders.map((name) => [name, { buildMs: built[name].buildMs, short: 0, real: 0, long: 0 }]),
+  ) as Record<Contender, { -readonly [Key in keyof Speed]: Speed[Key] }>
+  for (const kind of ['short', 'real', 'long'] as const) {
+    const times = new Map(contenders.map((name): [Contender, number[]] => [name, []]))
+    for (let pass = 0; pass < PASSES[kind]; pass++) {
+      for (const name of contenders) {
+        const passed = await timesOf(built[name].rank, queries[kind])
+        if (pass > 0) times.get(name)?.push(...passed)
+      }
     }
+    for (const name of contenders) speeds[name][kind] = median(times.get(name) ?? [])
   }
-  return times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN
+  return speeds
+}
+
+/** In microseconds. */
+async function timesOf(rank: Ranker, queries: readonly string[]): Promise<number[]> {
+  const times: number[] = []
+  for (const query of queries) {
+    const start = performance.now()
+    await rank(query)
+    times.push((performance.now() - start) * 1000)
+  }
+  return times
+}
+
+function median(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN
 }
 
 function judge(what: string, value: number, goal: number, unit: string): void {

@@ -25,6 +25,8 @@ export class TrainableTable {
 
   /** Copies `rows`; `dimensions` is a multiple of four. */
   constructor(rows: Float32Array, dimensions: number) {
+    if (dimensions % LANES !== 0)
+      throw new RangeError(`${dimensions} dimensions are not a multiple of ${LANES}`)
     const parts = [dimensions, LANES, rows.length, rows.length, rows.length, rows.length]
     const count = parts.reduce((sum, length) => sum + length, 0)
     const memory = new WebAssembly.Memory({ initial: Math.ceil((count * FLOAT_BYTES) / PAGE_BYTES) })

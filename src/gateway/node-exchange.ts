@@ -94,7 +94,7 @@ export class NodeExchange implements Exchange {
     const response = this.#response
     if (response.headersSent || response.destroyed) return
     const isSendingMore = this.#isSendingMore()
-    // The rest of a long body is not read: the connection ends with the response.
+    // The rest of a long body is dropped, and the connection ends with the response.
     if (isSendingMore) response.setHeader('connection', 'close')
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
     if (isSendingMore) this.#endAfterRest(body)

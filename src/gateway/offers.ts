@@ -91,7 +91,7 @@ export class Offers {
     if (owner) return owner
     const templates = this.#lists.known('resourceTemplates', reader)
     const fitting = templates.filter(({ key }) => key === uri || fits(uri, key))
-    // The template with the longest literal part wins: a server cannot take the URIs of others with a template that
+    // The template with the longest literal beginning wins: a server cannot take the URIs of others with a template that
     // matches everything.
     const best = fitting.sort(
       (one, other) => literalStart(other.key).length - literalStart(one.key).length,

@@ -56,7 +56,7 @@ const LIFT_FROM = 0.3
 export const MAX_LIFT = 0.1
 
 /**
- * The shares of their lift that the tools of the most similar, the second and the third request get; others get none.
+ * The shares that the tools with the highest lift, the second and the third highest get of it; others get none.
  * Requests for other tools of the same server are nearly as similar as those for the same tool, so that of several
  * remembered tools most are wrong.
  */
