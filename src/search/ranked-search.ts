@@ -222,7 +222,7 @@ interface Aged {
   readonly listing: Listing
   readonly since: number
   /** Read when it is first compared. */
-  fingerprint?: Fingerprint
+  fingerprint: Fingerprint | undefined
 }
 
 /**
@@ -239,7 +239,7 @@ export class CloneFolding {
 
   /** A listing as `isFolded` takes it: each is compared with many others. */
   ageOf(listing: Listing): Aged {
-    return { listing, since: this.#sources.since(listing.source) }
+    return { listing, since: this.#sources.since(listing.source), fingerprint: undefined }
   }
 
   /** Whether the listing of `other` replaces that of `one`. False if the query names the source of `one`. */
