@@ -207,6 +207,15 @@ describe('a search for tools that the model has', () => {
   })
 })
 
+describe('an answer to misspelt words', () => {
+  it.each(['tool_search', 'ToolSearch'] as const)('says how %s has read them', async (searchTool) => {
+    const session = await open({ searchTool })
+    const found = await ask(session, searchTool, { query: 'raed the contents of a flie' })
+    expect(found.read_as).toEqual({ raed: 'read', flie: 'file' })
+    expect(await ask(session, searchTool, { query: 'move a directory' })).not.toHaveProperty('read_as')
+  })
+})
+
 describe('an answer is not poor', () => {
   const ISSUES = tool('create_issue', { description: 'Create an issue in a repository', inputSchema: PATH })
   const open = async (servers: readonly string[], options: SessionOptions = {}) => {

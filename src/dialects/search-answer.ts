@@ -58,6 +58,7 @@ const ASIDES = [
   'missing',
   'omitted',
   'unmatched_terms',
+  'read_as',
   'servers',
   'servers_joined',
   'servers_left',

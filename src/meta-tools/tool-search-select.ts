@@ -67,6 +67,7 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
             ? { omitted: clipList(left), hint: 'These did not fit; select them next.' }
             : {}),
           ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
+          ...(found.readAs ? { read_as: found.readAs } : {}),
           ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
         })
       })

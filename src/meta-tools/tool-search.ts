@@ -141,6 +141,7 @@ function footer(found: DeferredResult, shown: number, { limit, offset }: Page): 
     ...(hasNext ? { next_offset: next } : {}),
     ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
     ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
+    ...(found.readAs ? { read_as: found.readAs } : {}),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   }
 }

@@ -52,6 +52,8 @@ export interface CatalogueFindings {
   readonly missing?: readonly string[]
   /** Words that match no accepted listing, as written, in order. */
   readonly unmatchedTerms?: readonly string[]
+  /** Misspelt words, and the words of tools that they were read as, if any were. */
+  readonly readAs?: Readonly<Record<string, string>>
   /** Why the searcher did only part of its work, if so: its embedder failed, and it ranked by words alone. */
   readonly failure?: unknown
   /** The probability that the first match is right, if the searcher knows it. */

@@ -43,7 +43,9 @@ describe('a word of an everyday phrase', () => {
 
 describe('a request in misspelt words', () => {
   it('finds what was meant, and says how each word was read', async () => {
-    const { ranked, unmatchedTerms, confidence } = await openSearch().search('serch fils')
+    const { ranked, unmatchedTerms, confidence, readAs } = await openSearch().search('serch fils')
+    expect(readAs).toEqual({ serch: 'search', fils: 'files' })
+    expect(await openSearch().search('search files')).not.toHaveProperty('readAs')
     expect(ranked[0]?.listing.ownName).toBe('search_files')
     expect(ranked[0]?.reasons).toEqual(
       expect.arrayContaining([

@@ -125,20 +125,26 @@ export class HybridIndex implements SearchIndex {
     this.#settle()
     const read = this.#read(query, options.accepts)
     const { request, unmatchedTerms } = read
+    const readAs = read.readAs.size === 0 ? {} : { readAs: Object.fromEntries(read.readAs) }
     const updates = this.#updates
     const unknown = unmatchedTerms.slice(0, MAX_TERMS_BY_MEANING)
     const embedded = await this.#embed(request, unknown)
     const currentScan = () =>
       updates === this.#updates ? read.scan : this.#lexical.scan(request.words, options.accepts)
     if ('failure' in embedded)
-      return { ...rankByWords(currentScan(), options.limit), unmatchedTerms, failure: embedded.failure }
+      return {
+        ...rankByWords(currentScan(), options.limit),
+        unmatchedTerms,
+        ...readAs,
+        failure: embedded.failure,
+      }
     const { vectors, terms } = embedded
 
     const memory = options.memory ?? this.#options.memory
     const lifts = memory === undefined ? [] : await memory.lifts(vectors.plain)
     const asked = { unmatchedTerms, terms, lifts, allowsDeprecated: asksForDeprecated(query.words) }
     const found = this.#finder.find(request, currentScan(), vectors, options)
-    const ranking = this.#rankFound(found, asked, options)
+    const ranking = { ...this.#rankFound(found, asked, options), ...readAs }
     this.#ranked.set(ranking, { found, asked })
     return ranking
   }
@@ -198,12 +204,13 @@ export class HybridIndex implements SearchIndex {
       const word = this.#meantBy(term, accepts)
       if (word !== undefined) meant.set(term, word)
     }
-    if (meant.size === 0) return { request: written, scan, unmatchedTerms }
+    if (meant.size === 0) return { request: written, scan, unmatchedTerms, readAs: meant }
     const request = respelt(written, meant)
     return {
       request,
       scan: this.#lexical.scan(request.words, accepts),
       unmatchedTerms: unmatchedTerms.filter((term) => !meant.has(term)),
+      readAs: meant,
     }
   }
 
@@ -263,6 +270,8 @@ interface ReadQuery {
   readonly scan: WordScan
   /** The words that no listing contains, without misspelt ones that were recognised. */
   readonly unmatchedTerms: readonly string[]
+  /** The misspelt words that were recognised, and what they were read as. */
+  readonly readAs: ReadonlyMap<string, string>
 }
 
 /** What a request says, and what memory knows about it. */

@@ -44,6 +44,8 @@ export interface RankedMatches {
   readonly total: number
   readonly matches: readonly Ranked[]
   readonly unmatchedTerms: readonly string[]
+  /** Misspelt words, and the words of tools that they were read as, if any were. */
+  readonly readAs?: Readonly<Record<string, string>>
   /** Why the searcher did only part of its work, if so. */
   readonly failure?: unknown
   /** The probability that the first match is right, if the searcher knows it. */
@@ -77,6 +79,7 @@ export class RankedSearch {
         total: Math.max(ranking.total, isWhole ? candidates.length : 0) - dropped,
         matches,
         unmatchedTerms: ranking.unmatchedTerms.filter((term) => !this.#isPartOfExact(term)),
+        ...(ranking.readAs === undefined ? {} : { readAs: ranking.readAs }),
         ...(ranking.failure === undefined ? {} : { failure: ranking.failure }),
         ...(ranking.confidence === undefined ? {} : { confidence: confidenceIn(matches, ranking) }),
         ...(ranking.answerable === undefined

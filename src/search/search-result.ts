@@ -31,6 +31,8 @@ export interface SearchResult {
   readonly missing?: readonly string[]
   /** Words that match no tool, as written, in order. */
   readonly unmatchedTerms?: readonly string[]
+  /** Misspelt words, and the words of tools that they were read as, if any were. */
+  readonly readAs?: Readonly<Record<string, string>>
   /** The probability that the first match is right, from searchers that know it. */
   readonly confidence?: number
   /** The probability that there is a tool for the request at all, from searchers that know it. */

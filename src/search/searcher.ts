@@ -75,6 +75,8 @@ export interface Ranking {
   readonly matches: readonly Ranked[]
   /** Query terms that match no accepted listing, as written, in order. */
   readonly unmatchedTerms: readonly string[]
+  /** Misspelt words, and the words of tools that they were read as, if any were. */
+  readonly readAs?: Readonly<Record<string, string>>
   /** Why part of the work failed, if so. The matches come from the rest. */
   readonly failure?: unknown
   /** The probability that the first match is right, from searchers that know it. */
