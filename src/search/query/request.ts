@@ -138,12 +138,8 @@ function valueWords(text: string): ReadonlySet<string> {
   return found
 }
 
-/**
- * Minimum words, besides stop words, for a part to have a meaning of its own: fewer if there are just two and no comma
- * ("translate the page and upload it to the drive"), since more are often a list of things.
- */
+/** Minimum words, besides stop words, for a part to have a meaning of its own. */
 const MIN_TELLING_WORDS = 3
-const MIN_TELLING_WORDS_OF_TWO = 2
 
 /** Further parts are read only as part of the whole. */
 const MAX_PARTS = 6
@@ -161,10 +157,7 @@ export function requestParts(text: string): string[] {
     .slice(0, MAX_CHARACTERS)
     .split(BORDER)
     .map((part) => part.trim())
-    .filter((part) => part !== '')
-  const areTwo = parts.length === 2 && !text.includes(',')
-  const least = areTwo ? MIN_TELLING_WORDS_OF_TWO : MIN_TELLING_WORDS
-  const telling = parts.filter((part) => tellingWords(part) >= least)
+  const telling = parts.filter((part) => tellingWords(part) >= MIN_TELLING_WORDS)
   return telling.length < 2 ? [] : telling.slice(0, MAX_PARTS)
 }
 
