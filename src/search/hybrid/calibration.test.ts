@@ -1,19 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { sampleListing } from '../searcher-contract.ts'
 import { calibratedScores, meaningOf } from './calibration.ts'
+import { NO_FEATURES } from './features.ts'
 import type { Fitting } from './fitting.ts'
 import { type Features, fitOf } from './ranker.ts'
-
-const NO_FEATURES: Features = {
-  coverage: 0,
-  longWords: 0,
-  partWords: 0,
-  plainMeaning: 0,
-  partMeaning: 0,
-  partPlace: 0,
-  parameters: 0,
-  server: 0,
-}
 
 /** A candidate with these features, and what memory adds to its fit. */
 function fitting(features: Partial<Features>, lift?: number): Fitting {

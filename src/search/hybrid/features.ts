@@ -219,7 +219,8 @@ export function rememberedCandidate(listing: Listing, number: number, traits: Li
   return { listing, number, features, similarity: 0, hasWords: false, part: undefined }
 }
 
-const NO_FEATURES: Features = {
+/** What is known about a candidate that nothing put forward. */
+export const NO_FEATURES: Features = {
   coverage: 0,
   longWords: 0,
   partWords: 0,
