@@ -1,7 +1,8 @@
 import type { Schedule } from 'toolcrib/mcp'
 import type { ClientLine } from './client-line.ts'
+import { invalidState } from './continued-calls.ts'
 import type { Limits } from './gateway-options.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS, type Json, REFUSED, RpcError } from './json-rpc.ts'
+import { INTERNAL_ERROR, type Json, REFUSED, RpcError } from './json-rpc.ts'
 import type { ParkedRecords } from './parked-records.ts'
 import { type ModernRequest, PendingCall } from './pending-call.ts'
 import { type ParkedElsewhere, UnreachableReplica } from './remote-calls.ts'
@@ -25,6 +26,13 @@ interface ModernCall {
   readonly boundTo: string
 }
 
+/** What a request continues, according to the state that the client sent back. */
+type Opened =
+  /** It starts a call; `requestState` is that of a modern server, which keeps its own state at the client. */
+  | { readonly kind: 'new'; readonly requestState?: string }
+  | { readonly kind: 'here'; readonly call: PendingCall }
+  | { readonly kind: 'elsewhere'; readonly replicas: Replicas; readonly parked: ParkedElsewhere }
+
 /**
  * Runs the requests of modern clients during which servers may ask questions, and keeps those that wait for an answer.
  */
@@ -45,7 +53,7 @@ export class ModernCalls {
     states: RequestStates,
     records: ParkedRecords,
     { limits, schedule, newId }: { limits: Limits; schedule: Schedule; newId: () => string },
-    replicas: () => Replicas | undefined = () => undefined,
+    replicas: () => Replicas | undefined,
   ) {
     this.#replicas = replicas
     this.#states = states
@@ -73,17 +81,24 @@ export class ModernCalls {
   async #run(call: ModernCall, work: (params: Json, line: ClientLine) => Promise<Json>): Promise<Json> {
     const { params, request, principal, boundTo } = call
     const { inputResponses } = request
-    const { parked, elsewhere, ...sent } = await this.#open(request.requestState, boundTo)
-    const replicas = this.#replicas()
-    if (elsewhere && replicas)
-      return replicas.resume(elsewhere, boundTo, request).catch((error) => this.#lost(elsewhere.call, error))
-    const pending = parked ?? new PendingCall(request, { owner: this.#newId(), principal })
-    if (parked) parked.resume(request, inputResponses)
-    else {
-      const answers = Object.keys(inputResponses).length > 0 ? { inputResponses } : {}
-      pending.start((line) => work({ ...params, ...sent, ...answers }, line))
+    const opened = await this.#open(request.requestState, boundTo)
+    switch (opened.kind) {
+      case 'here':
+        opened.call.resume(request, inputResponses)
+        return this.#progress(opened.call, boundTo)
+      case 'elsewhere': {
+        const { replicas, parked } = opened
+        return replicas.resume(parked, boundTo, request).catch((error) => this.#lost(parked.call, error))
+      }
+      case 'new': {
+        const { requestState } = opened
+        const state = requestState === undefined ? {} : { requestState }
+        const answers = Object.keys(inputResponses).length > 0 ? { inputResponses } : {}
+        const pending = new PendingCall(request, { owner: this.#newId(), principal })
+        pending.start((line) => work({ ...params, ...state, ...answers }, line))
+        return this.#progress(pending, boundTo)
+      }
     }
-    return this.#progress(pending, boundTo)
   }
 
   /**
@@ -147,45 +162,34 @@ export class ModernCalls {
     return new Promise((resolve) => this.#schedule(GATHER_MS, resolve))
   }
 
-  /** Opens what the client sent back: a parked call, or the state of a modern server. */
-  async #open(
-    state: unknown,
-    boundTo: string,
-  ): Promise<{
-    readonly parked?: PendingCall
-    readonly elsewhere?: ParkedElsewhere
-    readonly requestState?: string
-  }> {
-    if (state === undefined) return {}
-    const content = typeof state === 'string' ? await this.#states.open(state, boundTo) : undefined
-    const elsewhere = content ? undefined : this.#parkedElsewhere(state)
-    if (elsewhere) return { elsewhere }
-    if (!content && !this.#states.isSure)
-      throw new RpcError(REFUSED, 'the requestState cannot be checked now; try again', {
-        retryAfterMs: 1_000,
-      })
-    if (!content) throw new RpcError(INVALID_PARAMS, 'Invalid or expired requestState')
-    if (typeof content.requestState === 'string') return { requestState: content.requestState }
-    if (typeof content.parked !== 'string') return {}
-    const parked = this.#take(content.parked)
-    if (parked) return { parked }
+  /** Opens the state that the client sent back. Throws if it is invalid, or if the call it names is lost. */
+  async #open(state: unknown, boundTo: string): Promise<Opened> {
+    if (state === undefined) return { kind: 'new' }
+    if (typeof state !== 'string') throw invalidState()
+    const content = await this.#states.open(state, boundTo)
+    if (!content) return this.#openUnknown(state)
+    if (typeof content.requestState === 'string') return { kind: 'new', requestState: content.requestState }
+    const { parked: id, holder } = content
+    if (typeof id !== 'string') return { kind: 'new' }
+    const call = this.#take(id)
+    if (call) return { kind: 'here', call }
     const replicas = this.#replicas()
-    const { holder } = content
     // Even one that was parked here: another replica may have continued it, and its result may not have arrived.
-    if (replicas && typeof holder === 'string') return { elsewhere: { holder, call: content.parked } }
-    return this.#lost(content.parked, new RpcError(INVALID_PARAMS, 'Invalid or expired requestState'))
+    if (replicas && typeof holder === 'string')
+      return { kind: 'elsewhere', replicas, parked: { holder, call: id } }
+    return this.#lost(id, invalidState())
   }
 
   /**
-   * A call that may be parked at another replica: if Redis was away, the other replica sealed its state with its own
-   * key.
+   * A state that cannot be opened here may be another replica's: if Redis was away, that one sealed it with its own key.
    */
-  #parkedElsewhere(state: unknown): ParkedElsewhere | undefined {
+  #openUnknown(state: string): Opened {
     const replicas = this.#replicas()
-    if (!replicas || typeof state !== 'string') return undefined
-    const { parked: call, holder } = this.#states.peek(state) ?? {}
-    const isElsewhere = typeof call === 'string' && typeof holder === 'string' && holder !== replicas.id
-    return isElsewhere ? { holder, call, unchecked: state } : undefined
+    const { parked: call, holder } = (replicas && this.#states.peek(state)) ?? {}
+    if (replicas && typeof call === 'string' && typeof holder === 'string' && holder !== replicas.id)
+      return { kind: 'elsewhere', replicas, parked: { holder, call, unchecked: state } }
+    if (this.#states.isSure) throw invalidState()
+    throw new RpcError(REFUSED, 'the requestState cannot be checked now; try again', { retryAfterMs: 1_000 })
   }
 
   /** Throws the error for a call that no replica has: its process may be gone. */

@@ -1,8 +1,9 @@
 import type { Announcement, Announcements } from 'toolcrib/stores'
 import { CatchUp } from './catch-up.ts'
+import type { ParkedWork } from './continued-calls.ts'
 import { isJson, type Json } from './json-rpc.ts'
 import type { ModernRequest } from './pending-call.ts'
-import { type ParkedElsewhere, type ParkedWork, RemoteCalls } from './remote-calls.ts'
+import { type ParkedElsewhere, RemoteCalls } from './remote-calls.ts'
 import { ReplicaMessenger, type ReplicaServices } from './replica-messenger.ts'
 import { type Held, RollCall } from './roll-call.ts'
 

@@ -21,15 +21,6 @@ const GATHER_MS = 10
 const MAX_GATHERED = 500
 const MAX_GONE = 1_000
 
-interface Question {
-  /** Replicas that have not answered yet; undefined while it is unknown which are alive. */
-  silent: Set<string> | undefined
-  /** Whether the list of replicas is certainly complete. */
-  isComplete: boolean
-  readonly answer: Promise<Held>
-  settle(held: Held): void
-}
-
 /**
  * Asks the other replicas whether one of them has a session open. Each answers yes or no, so that nobody waits longer
  * than necessary. The list of replicas is read with each question: replicas do not announce that they are alive, so
@@ -113,11 +104,7 @@ export class RollCall {
 
   /** Handles the answer of another replica. */
   answered(session: string, replica: string, isHeld: boolean): void {
-    const question = this.#questions.get(session)
-    if (!question) return
-    question.silent?.delete(replica)
-    if (isHeld) question.settle('held')
-    else if (question.isComplete && question.silent?.size === 0) question.settle('none')
+    this.#questions.get(session)?.answered(replica, isHeld)
   }
 
   close(): void {
@@ -126,14 +113,14 @@ export class RollCall {
     this.#stopArriving()
     this.#stopGathering()
     this.#presence.noteAlive(this.#messenger.id, 0).catch(() => {})
-    for (const { settle } of this.#questions.values()) settle('unknown')
+    for (const question of this.#questions.values()) question.settle('unknown')
   }
 
   async #note(): Promise<void> {
     this.#stopNoting()
     try {
       const wasNoted = await this.#presence.noteAlive(this.#messenger.id, NOTED_MS)
-      if (!wasNoted) this.#arrive()
+      if (!wasNoted) this.#distrustList()
     } catch {
       // Replicas that cannot be reached are not waited for.
       this.#onFailure()
@@ -142,19 +129,15 @@ export class RollCall {
   }
 
   async #ask(session: string): Promise<Held> {
-    let settle: (held: Held) => void = () => {}
-    const answer = new Promise<Held>((resolve) => {
-      settle = resolve
-    })
-    const question: Question = { silent: undefined, isComplete: false, answer, settle }
+    const question = new Question()
     this.#questions.set(session, question)
     const stop = this.#schedule(PATIENCE_MS, () => {
-      for (const replica of question.silent ?? []) this.#overdue.add(replica)
-      settle('unknown')
+      for (const replica of question.silent) this.#overdue.add(replica)
+      question.settle('unknown')
     })
     try {
       void this.#put(session, question)
-      return await answer
+      return await question.answer
     } finally {
       stop()
       this.#questions.delete(session)
@@ -163,24 +146,31 @@ export class RollCall {
 
   /** Settles a question that nobody can answer; announces any other. */
   async #put(session: string, question: Question): Promise<void> {
+    const others = await this.#others()
+    if (!others) return question.settle('unknown')
+    const isComplete = this.#isComplete
+    if (isComplete && others.length === 0) return question.settle('none')
+    const awaited = others.filter((replica) => !this.#overdue.has(replica))
+    question.awaitAnswers(awaited, { isComplete })
+    const isSent = await this.#messenger.send('session-wanted', { session })
+    // If every replica is overdue, nobody is waited for.
+    const isAwaited = !isComplete || awaited.length > 0
+    if (!isSent || !isAwaited) question.settle('unknown')
+  }
+
+  /** The other live replicas; undefined if they cannot be read. */
+  async #others(): Promise<readonly string[] | undefined> {
     const alive = await this.#read().catch(() => undefined)
-    if (!alive) return question.settle('unknown')
-    // If this replica is missing, the list is unreliable: Redis has lost its data.
-    const isNoted = alive.includes(this.#messenger.id)
-    if (!isNoted) {
-      this.#arrive()
-      void this.begin()
-    }
+    if (!alive) return undefined
     const others = alive.filter((replica) => replica !== this.#messenger.id)
-    for (const replica of this.#overdue)
-      if (isNoted && !others.includes(replica)) this.#overdue.delete(replica)
-    question.isComplete = this.#isComplete
-    if (this.#isComplete && others.length === 0) return question.settle('none')
-    const silent = new Set(others.filter((replica) => !this.#overdue.has(replica)))
-    question.silent = silent
-    const isAwaited = !this.#isComplete || silent.size > 0
-    const isAsked = await this.#messenger.send('session-wanted', { session })
-    if (!isAsked || !isAwaited) question.settle('unknown')
+    if (!alive.includes(this.#messenger.id)) {
+      // If this replica is missing, the list is unreliable: Redis has lost its data.
+      this.#distrustList()
+      void this.begin()
+      return others
+    }
+    for (const replica of this.#overdue) if (!others.includes(replica)) this.#overdue.delete(replica)
+    return others
   }
 
   /** The live replicas; questions of the same moment share one read. */
@@ -191,7 +181,8 @@ export class RollCall {
     return this.#reading
   }
 
-  #arrive(): void {
+  /** The list may lack replicas until each has had time to record itself. */
+  #distrustList(): void {
     this.#stopArriving()
     this.#isComplete = false
     if (this.#isClosed) return
@@ -205,5 +196,42 @@ export class RollCall {
     const answers = this.#answers
     this.#answers = []
     if (answers.length > 0) void this.#messenger.send('sessions-found', { answers })
+  }
+}
+
+/** The question whether another replica has a session open. */
+class Question {
+  readonly answer: Promise<Held>
+  #settle: (held: Held) => void = () => {}
+  /** The replicas that have not answered yet; undefined while it is unknown which are alive. */
+  #silent: Set<string> | undefined
+  /** Whether the list of replicas is certainly complete. */
+  #isComplete = false
+
+  constructor() {
+    this.answer = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+  }
+
+  /** The replicas that are waited for. */
+  get silent(): Iterable<string> {
+    return this.#silent ?? []
+  }
+
+  /** Waits for these replicas: if the list of them is complete and none has the session, nobody has. */
+  awaitAnswers(replicas: readonly string[], { isComplete }: { readonly isComplete: boolean }): void {
+    this.#silent = new Set(replicas)
+    this.#isComplete = isComplete
+  }
+
+  answered(replica: string, isHeld: boolean): void {
+    this.#silent?.delete(replica)
+    if (isHeld) this.settle('held')
+    else if (this.#isComplete && this.#silent?.size === 0) this.settle('none')
+  }
+
+  settle(held: Held): void {
+    this.#settle(held)
   }
 }
