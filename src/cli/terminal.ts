@@ -3,7 +3,8 @@ import pc from 'picocolors'
 import type { Schedule } from 'toolcrib/mcp'
 import { type OwnProgram, ownProgram, TOOLCRIB } from './own-program.ts'
 import { withSavedVariables } from './saved-variables.ts'
-import { cut, shellWord, wrap } from './text.ts'
+import { cut, wrap } from './text.ts'
+import { helpLine, withTypedCommands } from './typed-commands.ts'
 
 /** The streams, environment and folder of a command: the process's own, or those of a test. */
 export interface TerminalOptions {
@@ -96,49 +97,12 @@ export class Terminal {
   help(text: string): string {
     const lineWidth = this.output.isTTY ? this.width : 80
     const lines = this.hinted(text).split('\n')
-    return lines
-      .map((line) => (EXAMPLE.test(line) ? this.#example(line, lineWidth) : wrap(line, lineWidth)))
-      .join('\n')
+    return lines.map((line) => helpLine(line, this.program, lineWidth)).join('\n')
   }
 
-  /** An example with the program's name. Its explanation goes below if it does not fit beside it. */
-  #example(line: string, lineWidth: number): string {
-    const named = line.replace(EXAMPLE, (_, before: string) => before + this.program.name)
-    if (named.length <= lineWidth) return named
-    const [command = '', about] = named.trim().split(/ {2,}/)
-    // A line is not broken inside quotes.
-    const words = command.replace(/'[^']*'|"[^"]*"/g, (quoted) => quoted.replaceAll(' ', NO_BREAK))
-    const lines = wrap(`  ${words}`, lineWidth - ' \\'.length).replaceAll('\n', ' \\\n  ')
-    const broken = lines.replaceAll(NO_BREAK, ' ')
-    return about === undefined ? broken : `${broken}\n${wrap(`      ${about}`, lineWidth)}`
-  }
-
-  /**
-   * Writes `"toolcrib status"` in a text as a person would have to type it here: with the program's name, config and
-   * lockfile.
-   */
+  /** Writes `"toolcrib status"` in a text as a person would have to type it here. */
   hinted(text: string): string {
-    const { install } = this.program
-    const fitting = install === undefined ? text : text.replace(PACKAGE_HINT, install)
-    return fitting.replace(
-      /"toolcrib(?: ([a-z]+))?([^"\n]*)"/g,
-      (_, command: string | undefined, rest: string) => {
-        const isGiven = (flag: string) =>
-          rest.includes('--help') || rest.includes(flag.split(' ', 1)[0] ?? '')
-        const flags = this.#placesFor(command ?? '').filter((flag) => !isGiven(flag))
-        const words = [this.program.name, command, ...flags]
-        return `"${words.filter((word) => word !== undefined).join(' ')}${rest}"`
-      },
-    )
-  }
-
-  /** The flags that tell another command where this one found its config and lockfile. */
-  #placesFor(command: string): string[] {
-    const { config, lockfile } = this
-    return [
-      ...(config !== undefined && TAKES_CONFIG.has(command) ? [`--config ${shellWord(config)}`] : []),
-      ...(lockfile !== undefined && TAKES_LOCKFILE.has(command) ? [`--lockfile ${shellWord(lockfile)}`] : []),
-    ]
+    return withTypedCommands(text, this)
   }
 
   /** A command as a person would have to type it here, such as `toolcrib status`. */
@@ -183,47 +147,6 @@ export interface BriefNote {
   /** Follows the short form. */
   readonly hint?: string
 }
-
-/** A line of a `--help` that shows how a command is typed, up to the name of the program. */
-const EXAMPLE = /^( {2}(?:[^ ].* \| )?)toolcrib(?= |$)/
-
-const NO_BREAK = '\u00A0'
-
-/** Where a text says how to install a package, at the end of a line, of a part of it, or of what is coloured. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: our own colours are escapes.
-const PACKAGE_HINT = /npm install(?= @?[\w/-]+(?:\u001B|;| \(|$))/gm
-
-/**
- * The commands with `--lockfile`; all of these also have `--config`. Listed here, because describing all commands takes
- * too long for a hint.
- */
-const TAKES_LOCKFILE: ReadonlySet<string> = new Set([
-  'serve',
-  'doctor',
-  'list',
-  'search',
-  'call',
-  'stats',
-  'chat',
-  'lock',
-  'diff',
-  'approve',
-  'eval',
-])
-
-/** The commands with `--config`. */
-const TAKES_CONFIG: ReadonlySet<string> = new Set([
-  ...TAKES_LOCKFILE,
-  'status',
-  'logs',
-  'stop',
-  'connect',
-  'add',
-  'remove',
-  'enable',
-  'disable',
-  'memory',
-])
 
 function withTimers(ms: number, fire: () => void): () => void {
   const timer = setTimeout(fire, ms)

@@ -4,7 +4,7 @@ import type { getRequestListener } from '@hono/node-server'
 import { ToolcribError } from 'toolcrib'
 
 /** Where to serve a fetch handler over HTTP. */
-export interface ListenOptions {
+interface ListenOptions {
   readonly host: string
   /** 0: a free port. */
   readonly port: number
@@ -12,20 +12,7 @@ export interface ListenOptions {
   readonly direct?: (request: IncomingMessage, response: ServerResponse) => boolean
 }
 
-/** A fetch handler that is served over HTTP. */
-export interface HttpListener {
-  /** `http://127.0.0.1:7117` */
-  readonly origin: string
-  /**
-   * Keeps answering for a while, closing each connection after its answer; then accepts no more connections. Resolves
-   * once requests over the last ones have arrived. Stops at once if nobody is connected.
-   */
-  stopAccepting(options: LingerOptions): Promise<void>
-  /** Accepts no more connections, lets requests in flight finish for this long, then closes them. */
-  close(options: { readonly graceMs: number }): Promise<void>
-}
-
-export interface LingerOptions {
+interface LingerOptions {
   /**
    * How long a proxy in front may take to send requests elsewhere. 0 without a proxy: then only open connections are
    * waited for, briefly.
@@ -63,15 +50,11 @@ export async function listen(
     },
   )
   server.maxConnections = MAX_CONNECTIONS
-  const stopping = new Stopping(server)
   await started(server, { host, port })
   const address = server.address()
   const actual = typeof address === 'object' && address ? address.port : port
-  return {
-    origin: `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${actual}`,
-    stopAccepting: (options) => stopping.stopAccepting(options),
-    close: (options) => stopping.close(options),
-  }
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+  return new HttpListener(server, `http://${name}:${actual}`)
 }
 
 /** Whether the address of a request is unambiguous: with two paths or Host headers, a proxy may have read the other. */
@@ -132,19 +115,22 @@ function cannotListen(error: NodeJS.ErrnoException, { host, port }: ListenOption
   return new ToolcribError('source-unavailable', message, { cause: error })
 }
 
-/** Stops a server without losing a request. */
-class Stopping {
+/** A fetch handler that is served over HTTP, and that stops without losing a request. */
+export class HttpListener {
+  /** `http://127.0.0.1:7117` */
+  readonly origin: string
   readonly #server: Server
   #lastRequestAt = Number.NEGATIVE_INFINITY
+  /** Whether each connection is closed after its answer. */
   #isLingering = false
   readonly #underWay = new Set<ServerResponse>()
   /** Connections without a request so far: browsers and `fetch` open some ahead of time. */
   readonly #unused = new Set<Socket>()
-  #stopped: Promise<void> | undefined
-  #closed: Promise<void> = Promise.resolve()
+  #stopped: Promise<StoppedServer> | undefined
 
-  constructor(server: Server) {
+  constructor(server: Server, origin: string) {
     this.#server = server
+    this.origin = origin
     server.on('connection', (socket) => {
       this.#unused.add(socket)
       socket.once('close', () => this.#unused.delete(socket))
@@ -162,41 +148,57 @@ class Stopping {
     })
   }
 
-  stopAccepting(options: LingerOptions): Promise<void> {
-    this.#stopped ??= this.#stop(options)
-    return this.#stopped
+  /**
+   * Keeps answering for a while, closing each connection after its answer; then accepts no more connections. Resolves
+   * once requests over the last ones have arrived. Stops at once if nobody is connected.
+   */
+  async stopAccepting(options: LingerOptions): Promise<void> {
+    await this.#stop(options)
   }
 
+  /** Accepts no more connections, lets requests in flight finish for this long, then closes them. */
   async close({ graceMs }: { readonly graceMs: number }): Promise<void> {
-    await this.stopAccepting({ lingerMs: 0 })
+    const { closed } = await this.#stop({ lingerMs: 0 })
     const timer = setTimeout(() => this.#server.closeAllConnections(), graceMs)
-    await this.#closed
+    await closed
     clearTimeout(timer)
   }
 
-  /**
-   * A connected client may be sending a request right now, and a proxy opens new connections until it notices that this
-   * server stops.
-   */
-  async #stop({ lingerMs }: LingerOptions): Promise<void> {
-    const server = this.#server
-    const connections = await new Promise<number>((resolve) =>
-      server.getConnections((_error, count) => resolve(count ?? 0)),
-    )
-    const isUsed = lingerMs > 0 && performance.now() - this.#lastRequestAt < LATELY_MS
-    if (connections > 0 || isUsed) {
-      this.#isLingering = true
-      // Clients would otherwise reuse their connections just when these are closed.
-      for (const response of this.#underWay)
-        if (!response.headersSent) response.setHeader('connection', 'close')
-      await pause(Math.max(lingerMs, LINGER_MS))
-    }
+  #stop(options: LingerOptions): Promise<StoppedServer> {
+    this.#stopped ??= this.#stopOnce(options)
+    return this.#stopped
+  }
+
+  async #stopOnce({ lingerMs }: LingerOptions): Promise<StoppedServer> {
+    if (await this.#isNeeded(lingerMs)) await this.#linger(lingerMs)
     await this.#acceptAll()
-    this.#closed = new Promise<void>((resolve) => server.close(() => resolve()))
+    const server = this.#server
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()))
     server.closeIdleConnections()
-    await Promise.race([this.#closed, pause(ARRIVAL_MS)])
+    await Promise.race([closed, pause(ARRIVAL_MS)])
     // Node.js counts these as busy, not as idle.
     for (const socket of this.#unused) if (socket.bytesRead === 0) socket.destroy()
+    return { closed }
+  }
+
+  /**
+   * Whether requests may still come: a connected client may be sending one right now, and a proxy opens new connections
+   * until it notices that this server stops.
+   */
+  async #isNeeded(lingerMs: number): Promise<boolean> {
+    const connections = await new Promise<number>((resolve) =>
+      this.#server.getConnections((_error, count) => resolve(count ?? 0)),
+    )
+    const hasProxy = lingerMs > 0
+    return connections > 0 || (hasProxy && performance.now() - this.#lastRequestAt < LATELY_MS)
+  }
+
+  async #linger(lingerMs: number): Promise<void> {
+    this.#isLingering = true
+    // Clients would otherwise reuse their connections just when these are closed.
+    for (const response of this.#underWay)
+      if (!response.headersSent) response.setHeader('connection', 'close')
+    await pause(Math.max(lingerMs, LINGER_MS))
   }
 
   /**
@@ -215,6 +217,12 @@ class Stopping {
     }
     this.#server.off('connection', note)
   }
+}
+
+/** A server that accepts no more connections. */
+interface StoppedServer {
+  /** Resolves once its last connection is closed. */
+  readonly closed: Promise<void>
 }
 
 function pause(ms: number): Promise<void> {
