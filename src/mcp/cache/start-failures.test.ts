@@ -38,7 +38,7 @@ describe('a server that failed to start', () => {
     const pauses: number[] = []
     for (let round = 0; round < 9; round++) {
       const failures = failuresIn(store, { now: () => now })
-      failures.note({ reason: 'it did not connect within 30000 ms', hasHung: true })
+      failures.note({ reason: 'it did not connect within 30000 ms', how: 'hung' })
       await failures.close()
       const { retryAt = 0 } = (await failures.recall()) ?? {}
       pauses.push((retryAt - now) / 60_000)
@@ -46,7 +46,7 @@ describe('a server that failed to start', () => {
     }
     expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 320, 360, 360])
     const later = failuresIn(store, { now: () => now })
-    later.note({ reason: 'it had not connected after 6 s, when it was closed', isGivenUp: true })
+    later.note({ reason: 'it had not connected after 6 s, when it was closed', how: 'given-up' })
     await later.close()
     expect(await later.recall()).toMatchObject({
       reason: 'it did not connect within 30000 ms',
@@ -298,7 +298,7 @@ describe('a server that failed to start', () => {
     const store = memoryStore()
     for (const pause of [10_000, 20_000, 20 * 60_000]) {
       const failures = failuresIn(store, { now: () => now })
-      failures.note({ reason: 'it had not connected after 5 s, when it was closed', isGivenUp: true })
+      failures.note({ reason: 'it had not connected after 5 s, when it was closed', how: 'given-up' })
       await failures.close()
       expect(await failures.recall()).toMatchObject({ retryAt: now + pause })
       now += pause

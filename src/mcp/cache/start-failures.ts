@@ -65,43 +65,27 @@ export class StartFailures {
   /** Returns the failure because of which nobody should wait for the server; undefined if there is none. */
   async recall(): Promise<StartFailure | undefined> {
     try {
-      const data = await within(LOAD_MS, this.#store.get(this.#key), this.#schedule)
-      const found = readFailure(data)
-      const isOver = found !== undefined && found.retryAt <= this.#now() && !hasHungBefore(data)
-      if (!found || isOver) return undefined
-      const version = await within(LOAD_MS, this.#programVersion(), this.#schedule)
-      return isRecord(data) && data.program === version ? found : undefined
+      const saved = readFailure(await within(LOAD_MS, this.#store.get(this.#key), this.#schedule))
+      const isOver = saved !== undefined && saved.failure.retryAt <= this.#now() && !saved.hasHung
+      if (!saved || isOver) return undefined
+      const program = await within(LOAD_MS, this.#programVersion(), this.#schedule)
+      return saved.program === program ? saved.failure : undefined
     } catch {
       return undefined
     }
   }
 
   /** Records a failed attempt, in the background. Only the first one since the last `clear()` raises the count. */
-  note({ reason, needs, hasHung = false, isGivenUp = false }: NotedFailure): void {
+  note(attempt: FailedAttempt): void {
     const failedAt = this.#now()
     const isRetry = this.#isCounted
     this.#isCounted = true
     this.#change(async () => {
       const program = await this.#programVersion()
-      const change = (current: StoredValue | undefined): StoredValue => {
-        const before = readFailure(current)
-        const count = before?.failures ?? 0
-        const failures = isRetry ? Math.max(count, 1) : count + 1
-        // A process that waited for a shorter time than the server is known to hang has learned nothing new.
-        const isNews = !isGivenUp || hasHung || !hasHungBefore(current)
-        const isHanging = hasHung || hasHungBefore(current) || (isGivenUp && failures >= GIVEN_UP_TIMES)
-        const retryAt = failedAt + pauseMs(failures, isHanging)
-        return {
-          reason: isNews ? reason.slice(0, MAX_REASON_CHARS) : (before?.reason ?? reason),
-          hasHung: isHanging,
-          failures,
-          failedAt,
-          retryAt,
-          program,
-          ...(needs === undefined ? {} : { needs }),
-        }
-      }
-      await this.#store.update(this.#key, change, { ttlMs: KEPT_MS })
+      const noted = { attempt, failedAt, isRetry, program }
+      await this.#store.update(this.#key, (saved) => withAttempt(readFailure(saved), noted), {
+        ttlMs: KEPT_MS,
+      })
     })
   }
 
@@ -131,11 +115,52 @@ export class StartFailures {
   }
 }
 
-interface NotedFailure extends Pick<StartFailure, 'reason' | 'needs'> {
-  /** It did not answer for so long that it probably never will. */
-  readonly hasHung?: boolean
-  /** It had not answered yet when the process ended. */
-  readonly isGivenUp?: boolean
+/** One attempt to start a server that failed. */
+interface FailedAttempt extends Pick<StartFailure, 'reason' | 'needs'> {
+  /**
+   * `failed`: it said so, or exited. `hung`: it did not answer for so long that it probably never will. `given-up`: it
+   * had not answered yet when the process ended. Default: `failed`.
+   */
+  readonly how?: 'failed' | 'hung' | 'given-up'
+}
+
+/** The failures of a server in the store. */
+interface SavedFailure {
+  readonly failure: StartFailure
+  readonly hasHung: boolean
+  /** The version of its program when it failed. */
+  readonly program: string | undefined
+}
+
+/** The failures after another attempt. */
+function withAttempt(
+  before: SavedFailure | undefined,
+  { attempt, failedAt, isRetry, program }: NotedAttempt,
+): StoredValue {
+  const { reason, needs, how } = attempt
+  const count = before?.failure.failures ?? 0
+  const failures = isRetry ? Math.max(count, 1) : count + 1
+  const hasHung =
+    how === 'hung' || before?.hasHung === true || (how === 'given-up' && failures >= GIVEN_UP_TIMES)
+  // A process that waited for a shorter time than the server is known to hang has learned nothing new.
+  const isOldNews = how === 'given-up' && before?.hasHung === true
+  return {
+    reason: isOldNews ? before.failure.reason : reason.slice(0, MAX_REASON_CHARS),
+    hasHung,
+    failures,
+    failedAt,
+    retryAt: failedAt + pauseMs(failures, hasHung),
+    program,
+    ...(needs === undefined ? {} : { needs }),
+  }
+}
+
+interface NotedAttempt {
+  readonly attempt: FailedAttempt
+  readonly failedAt: number
+  /** Whether this process has counted a failure already. */
+  readonly isRetry: boolean
+  readonly program: string
 }
 
 function pauseMs(failures: number, hasHung: boolean): number {
@@ -183,20 +208,20 @@ function duration(ms: number): string {
   return seconds < 6000 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`
 }
 
-function readFailure(data: unknown): StartFailure | undefined {
+function readFailure(data: unknown): SavedFailure | undefined {
   if (!isRecord(data)) return undefined
-  const { reason, needs, failures, failedAt, retryAt } = data
+  const { reason, needs, failures, failedAt, retryAt, hasHung, program } = data
   const isWhole =
     typeof reason === 'string' &&
     typeof failures === 'number' &&
     typeof failedAt === 'number' &&
     typeof retryAt === 'number'
   if (!isWhole) return undefined
-  return { reason, failures, failedAt, retryAt, ...(needs === 'sign-in' ? { needs } : {}) }
-}
-
-function hasHungBefore(data: StoredValue | undefined): boolean {
-  return isRecord(data) && data.hasHung === true
+  return {
+    failure: { reason, failures, failedAt, retryAt, ...(needs === 'sign-in' ? { needs } : {}) },
+    hasHung: hasHung === true,
+    program: typeof program === 'string' ? program : undefined,
+  }
 }
 
 function ignore(): void {}

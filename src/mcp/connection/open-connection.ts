@@ -71,8 +71,7 @@ export async function openConnection(request: OpenRequest, options: OpenOptions)
  * way. In both cases it is started again and greeted the other way.
  */
 async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Connection> {
-  const [first, second] =
-    request.era === 'legacy' ? (['legacy', 'auto'] as const) : (['auto', 'legacy'] as const)
+  const [first, second] = request.era === 'legacy' ? ([LEGACY, 'auto'] as const) : (['auto', LEGACY] as const)
   try {
     return await startAndConnect(request, options, first)
   } catch (error) {
@@ -87,7 +86,7 @@ async function openStdio(request: OpenRequest, options: OpenOptions): Promise<Co
 async function startAndConnect(
   request: OpenRequest,
   options: OpenOptions,
-  era: 'auto' | 'legacy',
+  greeting: 'auto' | typeof LEGACY,
 ): Promise<Connection> {
   const { command = '', args = [], env: ownEnv, cwd } = request.config
   const started = {
@@ -97,18 +96,17 @@ async function startAndConnect(
     ...(cwd ? { cwd } : {}),
   }
   const { onWarning, onOutput = () => {} } = request
-  const known = era === 'legacy' ? ({ kind: 'legacy' } as const) : 'auto'
   // Windows has neither /bin/sh nor process groups; the SDK's transport can find a command there.
   if (options.platform === 'win32') {
     const { HttpTransport } = await import('./http/http-transport.ts')
     const inner = new StdioClientTransport({ ...started, stderr: 'ignore' })
-    return connect(new HttpTransport(inner, onWarning), request, options, { greeting: known })
+    return connect(new HttpTransport(inner, onWarning), request, options, { greeting })
   }
   const { maxMessageBytes, now } = options
   const conceal = concealerOf(request.config)
   const transport = new StdioTransport({ ...started, maxMessageBytes, onWarning, onOutput, conceal, now })
   return connect(transport, request, options, {
-    greeting: known === 'auto' ? () => greet(transport, request, options) : known,
+    greeting: greeting === 'auto' ? () => greet(transport, request, options) : greeting,
   })
 }
 
@@ -192,66 +190,103 @@ export const PATIENCE_MS = 1_000
  * response decides. Rejects with `EraNegotiationFailed` when the server exits because of the greeting, with a
  * `SpeaksBothError`, and with the reason when it cannot be greeted at all.
  */
-export async function greet(
-  transport: GuardedTransport & Pick<StdioTransport, 'answerGreeting'>,
-  { client, deadline, era }: Pick<OpenRequest, 'client' | 'deadline' | 'era'>,
-  time: { readonly now: () => number; readonly schedule: Schedule },
+export function greet(
+  transport: GreetedTransport,
+  request: GreetingRequest,
+  time: GreetingTime,
 ): Promise<Greeting> {
-  const { name, version, capabilities = {} } = client
-  const clientInfo = { name, version }
-  const requests = new Requests(transport, time)
-  const limits = { timeoutMs: deadline.remainingMs }
-  const askInNewWay = async (): Promise<Greeting> => {
+  return new Greeter(transport, request, time).run()
+}
+
+type GreetedTransport = GuardedTransport & Pick<StdioTransport, 'answerGreeting'>
+type GreetingRequest = Pick<OpenRequest, 'client' | 'deadline' | 'era'>
+type GreetingTime = Pick<OpenOptions, 'now' | 'schedule'>
+
+class Greeter {
+  readonly #transport: GreetedTransport
+  readonly #request: GreetingRequest
+  readonly #time: GreetingTime
+  readonly #requests: Requests
+  readonly #limits: { readonly timeoutMs: number }
+  readonly #startedAt: number
+  #stopTimer = () => {}
+
+  constructor(transport: GreetedTransport, request: GreetingRequest, time: GreetingTime) {
+    this.#transport = transport
+    this.#request = request
+    this.#time = time
+    this.#requests = new Requests(transport, time)
+    this.#limits = { timeoutMs: request.deadline.remainingMs }
+    this.#startedAt = time.now()
+  }
+
+  async run(): Promise<Greeting> {
+    const transport = this.#transport
+    const requests = this.#requests
+    transport.intercept = (message) => requests.take(message)
+    transport.onclose = () => requests.failAll(new SdkError(SdkErrorCode.EraNegotiationFailed, ENDED))
+    try {
+      await transport.start()
+      const discovered = this.#discover()
+      // A server that was modern before gets as long as it needs to start.
+      const patienceMs = this.#request.era === 'modern' ? Number.POSITIVE_INFINITY : PATIENCE_MS
+      const answer = await Promise.race([discovered, this.#silence(patienceMs)])
+      return answer === 'silence' ? await this.#greetInOldWayToo(discovered) : answer
+    } finally {
+      this.#stopTimer()
+      delete transport.intercept
+      delete transport.onclose
+      requests.failAll(new Error('the question is settled'))
+    }
+  }
+
+  /** For a server that has not responded to the modern greeting yet: its first response decides. */
+  async #greetInOldWayToo(discovered: Promise<Greeting>): Promise<Greeting> {
+    // A server that rejects the old greeting has yet to respond to the modern one.
+    const initialized = this.#initialize().catch((error: unknown) =>
+      error instanceof ServerError ? discovered : Promise.reject(error),
+    )
+    const first = await Promise.race([discovered, initialized])
+    if (first.kind === 'legacy') return initialized
+    const second = await Promise.race([initialized, this.#silence(PATIENCE_MS)])
+    if (second === 'silence' || second.kind === 'modern') return first
+    // It supports both eras, was slow to start, and now treats us as an old client.
+    const isTimeToRestart = this.#time.now() - this.#startedAt < this.#request.deadline.remainingMs / 2
+    if (isTimeToRestart) throw new SpeaksBothError()
+    return second
+  }
+
+  /** Greets in the modern way. */
+  async #discover(): Promise<Greeting> {
+    const { name, version, capabilities = {} } = this.#request.client
     const _meta = {
       [PROTOCOL_VERSION_META_KEY]: MODERN,
-      [CLIENT_INFO_META_KEY]: clientInfo,
+      [CLIENT_INFO_META_KEY]: { name, version },
       [CLIENT_CAPABILITIES_META_KEY]: capabilities,
     }
     try {
-      return readDiscovery(await requests.send('server/discover', { _meta }, limits))
+      return readDiscovery(await this.#requests.send('server/discover', { _meta }, this.#limits))
     } catch (error) {
       if (error instanceof ServerError) return LEGACY
       throw error
     }
   }
-  const greetInOldWay = async (): Promise<Greeting> => {
+
+  /** Greets in the old way. */
+  async #initialize(): Promise<Greeting> {
+    const { name, version, capabilities = {} } = this.#request.client
+    const clientInfo = { name, version }
     const params = { protocolVersion: LATEST_PROTOCOL_VERSION, capabilities, clientInfo }
-    transport.answerGreeting(await requests.send('initialize', params, limits))
+    this.#transport.answerGreeting(await this.#requests.send('initialize', params, this.#limits))
     return LEGACY
   }
 
-  const silence = (patienceMs: number) =>
-    new Promise<'silence'>((resolve) => {
-      stopTimer = time.schedule(Math.min(patienceMs, deadline.remainingMs / 2), () => resolve('silence'))
+  /** Resolves after this time, or after half of the time that is left. */
+  #silence(patienceMs: number): Promise<'silence'> {
+    const ms = Math.min(patienceMs, this.#request.deadline.remainingMs / 2)
+    return new Promise((resolve) => {
+      this.#stopTimer = this.#time.schedule(ms, () => resolve('silence'))
     })
-
-  let stopTimer = () => {}
-  transport.intercept = (message) => requests.take(message)
-  transport.onclose = () => requests.failAll(new SdkError(SdkErrorCode.EraNegotiationFailed, ENDED))
-  try {
-    const startedAt = time.now()
-    await transport.start()
-    const asked = askInNewWay()
-    // A server that was modern before gets as long as it needs to start.
-    const patienceMs = era === 'modern' ? Number.POSITIVE_INFINITY : PATIENCE_MS
-    const answer = await Promise.race([asked, silence(patienceMs)])
-    if (answer !== 'silence') return answer
-    // A server that rejects the old greeting has yet to respond to the modern one.
-    const greeted = greetInOldWay().catch((error: unknown) =>
-      error instanceof ServerError ? asked : Promise.reject(error),
-    )
-    const first = await Promise.race([asked, greeted])
-    if (first.kind === 'legacy') return await greeted
-    const second = await Promise.race([greeted, silence(PATIENCE_MS)])
-    if (second === 'silence' || second.kind === 'modern') return first
-    // It supports both eras, was slow to start, and now treats us as an old client.
-    if (time.now() - startedAt < deadline.remainingMs / 2) throw new SpeaksBothError()
-    return second
-  } finally {
-    stopTimer()
-    delete transport.intercept
-    delete transport.onclose
-    requests.failAll(new Error('the question is settled'))
   }
 }
 

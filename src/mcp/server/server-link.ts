@@ -175,8 +175,7 @@ export class ServerLink implements ConnectionKeeper {
     if (sinceMs >= SLOW_START_MS)
       this.#failures?.note({
         reason: `it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`,
-        hasHung: sinceMs >= HANGS_AFTER_MS,
-        isGivenUp: true,
+        how: sinceMs >= HANGS_AFTER_MS ? 'hung' : 'given-up',
       })
   }
 
@@ -271,7 +270,7 @@ export class ServerLink implements ConnectionKeeper {
     if (!this.isClosed)
       this.#failures?.note({
         ...problem,
-        hasHung: isTooLate(error) && this.#state.connectMs >= HANGS_AFTER_MS,
+        how: isTooLate(error) && this.#state.connectMs >= HANGS_AFTER_MS ? 'hung' : 'failed',
       })
     this.#failed(problem, { upMs: 0 })
     return reason

@@ -2,7 +2,10 @@ import {
   ProtocolError,
   RegistrationRejectedError,
   SSEClientTransport,
+  type SSEClientTransportOptions,
   StreamableHTTPClientTransport,
+  type StreamableHTTPClientTransportOptions,
+  type Transport,
 } from '@modelcontextprotocol/client'
 import { isTooLate } from '../../../time.ts'
 import type { Connection } from '../connection.ts'
@@ -13,45 +16,106 @@ import { HttpTransport } from './http-transport.ts'
 import { OAuthSession } from './oauth-session.ts'
 
 /** Connects over streamable HTTP, or falls back to SSE for a server that expects it. */
-export async function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
-  const { config } = request
-  const url = new URL(config.url ?? '')
-  const limitedFetch = limitResponses(options.fetch, options.maxMessageBytes)
-  const authorizer = authorizerOf(request, options, limitedFetch)
-  const settings = {
-    requestInit: { headers: { ...config.headers } },
-    fetch: limitedFetch,
-    ...(authorizer ? { authProvider: authorizer } : {}),
+export function openHttp(request: OpenRequest, options: OpenOptions): Promise<Connection> {
+  return new HttpOpening(request, options).run()
+}
+
+/** One attempt to connect to a server over HTTP. */
+class HttpOpening {
+  readonly #request: OpenRequest
+  readonly #options: OpenOptions
+  readonly #url: URL
+  readonly #settings: SSEClientTransportOptions & StreamableHTTPClientTransportOptions
+  readonly #authorizer: Authorizer | undefined
+
+  constructor(request: OpenRequest, options: OpenOptions) {
+    const { url = '', headers } = request.config
+    const limitedFetch = limitResponses(options.fetch, options.maxMessageBytes)
+    this.#request = request
+    this.#options = options
+    this.#url = new URL(url)
+    this.#authorizer = authorizerOf(request, options, limitedFetch)
+    this.#settings = {
+      requestInit: { headers: { ...headers } },
+      fetch: limitedFetch,
+      ...(this.#authorizer ? { authProvider: this.#authorizer } : {}),
+    }
   }
-  const streamable = () =>
-    new StreamableHTTPClientTransport(url, { ...settings, reconnectionOptions: RECONNECTION })
-  const sse = () => new SSEClientTransport(url, settings)
-  const open = async (create: () => SdkTransport): Promise<Connection> => {
-    const greet = () => greetInTurn(create, request, options, authorizer)
-    if (!authorizer) return greet()
+
+  async run(): Promise<Connection> {
+    try {
+      return await (this.#request.config.type === 'sse' ? this.#open('sse') : this.#openAny())
+    } catch (error) {
+      throw this.#named(error)
+    }
+  }
+
+  async #openAny(): Promise<Connection> {
+    try {
+      return await this.#open('streamable')
+    } catch (error) {
+      // How an old server rejects an unexpected POST.
+      const isRejected = isHttpFailure(error) && [400, 404, 405, 406].includes(error.status)
+      if (!isRejected || this.#request.deadline.isOver) throw error
+      return this.#open('sse').catch(() => {
+        throw error
+      })
+    }
+  }
+
+  /** Connects in one way, once the user has consented if the server requires that. */
+  #open(way: Way): Promise<Connection> {
+    const greet = () => this.#greetInTurn(way)
+    if (!this.#authorizer) return greet()
     // A user takes longer to consent than a server to connect.
-    return authorizer.run(greet, { onAuthorized: () => request.deadline.restart() })
+    return this.#authorizer.run(greet, { onAuthorized: () => this.#request.deadline.restart() })
   }
-  const named = (error: unknown) => {
+
+  /**
+   * Greets a server in the way that worked last time. A server of unknown era that ignores the modern greeting for a
+   * second is greeted in the old way, and if it rejects that, in the modern way once more: it may only have been slow.
+   */
+  async #greetInTurn(way: Way): Promise<Connection> {
+    const { deadline, era, signal } = this.#request
+    if (era !== 'legacy')
+      try {
+        return await this.#greet(way, 'auto', era === 'modern' ? undefined : PATIENCE_MS)
+      } catch (error) {
+        // If the server responds at all, the SDK has already greeted it in the old way.
+        if (!isTooLate(error) || signal.aborted || deadline.isOver) throw error
+      }
+    try {
+      return await this.#greet(way, LEGACY)
+    } catch (error) {
+      const isAboutEra = isHttpFailure(error) ? error.status === 400 : error instanceof ProtocolError
+      if (!isAboutEra || signal.aborted || deadline.isOver) throw error
+      return this.#greet(way, 'auto')
+    }
+  }
+
+  async #greet(way: Way, greeting: 'auto' | typeof LEGACY, probeMs?: number): Promise<Connection> {
+    const transport = new HttpTransport(this.#newTransport(way), this.#request.onWarning)
+    const connection = await connect(transport, this.#request, this.#options, { greeting, probeMs })
+    transport.authorizer = this.#authorizer
+    return connection
+  }
+
+  #newTransport(way: Way): Transport {
+    if (way === 'sse') return new SSEClientTransport(this.#url, this.#settings)
+    const settings = { ...this.#settings, reconnectionOptions: RECONNECTION }
+    return new StreamableHTTPClientTransport(this.#url, settings)
+  }
+
+  /** The error with a reason that a person can act on, if there is one. */
+  #named(error: unknown): unknown {
     if (error instanceof RegistrationRejectedError) return new Error(NOBODY_CAN_SIGN_IN, { cause: error })
-    const reason = isHttpFailure(error) ? describeHttpRefusal(error) : describeUnreachable(url, error)
+    const reason = isHttpFailure(error) ? describeHttpRefusal(error) : describeUnreachable(this.#url, error)
     return reason === undefined ? error : new Error(reason, { cause: error })
   }
-  if (config.type === 'sse')
-    return open(sse).catch((error: unknown) => {
-      throw named(error)
-    })
-  try {
-    return await open(streamable)
-  } catch (error) {
-    // How an old server rejects an unexpected POST.
-    if (!isHttpFailure(error) || ![400, 404, 405, 406].includes(error.status)) throw named(error)
-    if (request.deadline.isOver) throw named(error)
-    return await open(sse).catch(() => {
-      throw named(error)
-    })
-  }
 }
+
+/** How a server is reached over HTTP. */
+type Way = 'streamable' | 'sse'
 
 /** Many servers require a token but have no authorization server. */
 const NOBODY_CAN_SIGN_IN =
@@ -63,41 +127,6 @@ const RECONNECTION = {
   reconnectionDelayGrowFactor: 2,
   maxReconnectionDelay: 30_000,
   maxRetries: 3,
-}
-
-type SdkTransport = StreamableHTTPClientTransport | SSEClientTransport
-
-/**
- * Greets a server in the way that worked last time. A server of unknown era that ignores the modern greeting for a
- * second is greeted in the old way, and if it rejects that, in the modern way once more: it may only have been slow.
- */
-async function greetInTurn(
-  create: () => SdkTransport,
-  request: OpenRequest,
-  options: OpenOptions,
-  authorizer: Authorizer | undefined,
-): Promise<Connection> {
-  const { deadline, onWarning, era, signal } = request
-  const greetIn = async (greeting: 'auto' | typeof LEGACY, probeMs?: number) => {
-    const transport = new HttpTransport(create(), onWarning)
-    const connection = await connect(transport, request, options, { greeting, probeMs })
-    transport.authorizer = authorizer
-    return connection
-  }
-  if (era !== 'legacy')
-    try {
-      return await greetIn('auto', era === 'modern' ? undefined : PATIENCE_MS)
-    } catch (error) {
-      // If the server responds at all, the SDK has already greeted it in the old way.
-      if (!isTooLate(error) || signal.aborted || deadline.isOver) throw error
-    }
-  try {
-    return await greetIn(LEGACY)
-  } catch (error) {
-    const isAboutEra = isHttpFailure(error) ? error.status === 400 : error instanceof ProtocolError
-    if (!isAboutEra || signal.aborted || deadline.isOver) throw error
-    return greetIn('auto')
-  }
 }
 
 function authorizerOf(
