@@ -27,11 +27,10 @@ export class ServerLink implements ConnectionKeeper {
   /** Created by the first failure. */
   #restarts: RestartPolicy | undefined
   #connecting: Promise<Connection> | undefined
+  /** The current attempt to connect, after the pause before it. */
+  #attempt: Attempt | undefined
   #holders = 0
-  /** When the current connection attempt began. */
-  #tryingSince: number | undefined
   #restingAfter: StartFailure | undefined
-  #openedWith: ServerConfig | undefined
 
   constructor(state: ServerState, catalogue: ServerCatalogue, context: ServerContext) {
     const { start, idleMs = IDLE_MS } = state.config
@@ -133,9 +132,9 @@ export class ServerLink implements ConnectionKeeper {
 
   /** Restarts the server when another package or image has been approved since it was started. */
   async restartOutdated(): Promise<void> {
-    const isOutdated = canonicalJson(this.#openedWith) !== canonicalJson(this.#state.runConfig)
-    if (!this.#live || !isOutdated) return
-    await this.drop(this.#live.connection)
+    const live = this.#live
+    if (!live || canonicalJson(live.config) === canonicalJson(this.#state.runConfig)) return
+    await this.drop(live.connection)
     // Any other server starts with the next call.
     if (this.#state.config.start === 'eager') void this.start(undefined)
   }
@@ -171,42 +170,49 @@ export class ServerLink implements ConnectionKeeper {
 
   /** If a process gives up before a server has failed, the next one must not wait for it in vain either. */
   #noteSlowStart(): void {
-    const sinceMs = this.#tryingSince === undefined ? 0 : this.#context.now() - this.#tryingSince
-    if (sinceMs >= SLOW_START_MS)
-      this.#failures?.note({
-        reason: `it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`,
-        how: sinceMs >= HANGS_AFTER_MS ? 'hung' : 'given-up',
-      })
+    if (!this.#attempt) return
+    const sinceMs = this.#context.now() - this.#attempt.startedAt
+    if (sinceMs < SLOW_START_MS) return
+    this.#failures?.note({
+      reason: `it had not connected after ${Math.round(sinceMs / 1000)} s, when it was closed`,
+      how: sinceMs >= HANGS_AFTER_MS ? 'hung' : 'given-up',
+    })
   }
 
   async #connect(): Promise<Connection> {
     await this.#waitForTurn()
     const state = this.#state
+    const { status } = state
     // The failure of an earlier process is outdated once this one has tried.
-    const status = this.#restingAfter ? undefined : state.status
+    const failedBefore = status.state === 'failed' && !this.#restingAfter ? status.reason : undefined
     // A failed server stays `failed` until it recovers, so that callers do not wait for it repeatedly.
-    if (state.status.state !== 'failed') state.set('connecting')
-    const startedAt = this.#context.now()
-    this.#tryingSince = startedAt
+    if (status.state !== 'failed') state.set('connecting')
     this.#restingAfter = undefined
-    const deadline = new Deadline(this.#context.now, state.connectMs)
+    const { now } = this.#context
+    const attempt = {
+      startedAt: now(),
+      config: state.runConfig,
+      deadline: new Deadline(now, state.connectMs),
+    }
+    this.#attempt = attempt
     let opened: Connection | undefined
     try {
       state.throwIfRefused()
-      opened = await this.#open(deadline)
-      await this.#prepare(opened, deadline)
+      opened = await this.#open(attempt)
+      await this.#prepare(opened, attempt.deadline)
       state.throwIfRefused()
     } catch (error) {
-      this.#tryingSince = undefined
+      this.#attempt = undefined
       // The reason the connection closed says more than the fact that it did.
       const cause = opened?.isClosed ? new Error(opened.closedBecause, { cause: error }) : error
       await opened?.close().catch(ignore)
       const reason = this.#noteFailure(cause)
       // Why it died may say more than why it cannot be restarted.
-      const before = status?.state === 'failed' && status.reason !== reason ? status.reason : undefined
-      throw new Error(before === undefined ? reason : `${reason} (before that: ${before})`, { cause })
+      const isSameReason = failedBefore === undefined || failedBefore === reason
+      throw new Error(isSameReason ? reason : `${reason} (before that: ${failedBefore})`, { cause })
     }
-    this.#adopt(opened, startedAt)
+    this.#attempt = undefined
+    this.#adopt(opened, attempt)
     return opened
   }
 
@@ -228,11 +234,10 @@ export class ServerLink implements ConnectionKeeper {
     signal.throwIfAborted()
   }
 
-  #open(deadline: Deadline): Promise<Connection> {
-    this.#openedWith = this.#state.runConfig
+  #open({ config, deadline }: Attempt): Promise<Connection> {
     return this.#context.open({
       server: this.#state.name,
-      config: this.#state.runConfig,
+      config,
       client: this.#context.client,
       era: this.#catalogue.info?.era,
       deadline,
@@ -276,9 +281,9 @@ export class ServerLink implements ConnectionKeeper {
     return reason
   }
 
-  #adopt(connection: Connection, startedAt: number): void {
-    this.#live = { connection, startedAt, watch: new ConnectionWatch(connection, this, this.#context) }
-    this.#tryingSince = undefined
+  #adopt(connection: Connection, { startedAt, config }: Attempt): void {
+    const watch = new ConnectionWatch(connection, this, this.#context)
+    this.#live = { connection, startedAt, config, watch }
     this.#failures?.clear()
     this.#timers.stop('retry')
     this.#state.set('ready')
@@ -332,9 +337,15 @@ const HANGS_AFTER_MS = 10_000
  */
 const FIRST_RETRY_MS = 2_000
 
-interface LiveConnection {
-  readonly connection: Connection
+interface Attempt {
   readonly startedAt: number
+  /** What the server is started with. */
+  readonly config: ServerConfig
+  readonly deadline: Deadline
+}
+
+interface LiveConnection extends Pick<Attempt, 'startedAt' | 'config'> {
+  readonly connection: Connection
   readonly watch: ConnectionWatch
 }
 
