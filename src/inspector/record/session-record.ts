@@ -69,6 +69,16 @@ const CLIENT_SESSION = 'gateway:'
 const SAME_TURN_MS = 1_000
 
 type Surfaced = Extract<ToolcribEvent, { readonly type: 'surfaced' }>
+
+interface SeenSurface {
+  readonly event: Surfaced
+  /**
+   * `listed`: a client has read it, and no call shows yet that a model has. `shown`: its turn has begun, and the next
+   * call belongs to it. `called`: a call has followed.
+   */
+  readonly use: 'listed' | 'shown' | 'called'
+}
+
 /** Tools that were checked out or returned. */
 type Moved = ToolcribEvent & { readonly names: readonly string[]; readonly tokens: number }
 
@@ -88,11 +98,8 @@ export class SessionRecord {
   #totals = NO_TOTALS
   #turn = 0
   #callsUnderWay = 0
-  /** A list that a client has read, and that no call has followed yet. */
-  #unread: Surfaced | undefined
-  /** A surface that no call has used yet: the next calls belong to its turn. */
-  #isFresh = false
-  #surface = { tools: 0, tokens: 0, deferred: 0, fingerprint: '', at: 0 }
+  /** The latest surface; undefined if the session was opened before the inspector. */
+  #surface: SeenSurface | undefined
   /** How many tools the last surface deferred while nothing was checked out. */
   #deferredAtRest = 0
   /** Tools whose definitions were in search answers, with their tokens. */
@@ -126,19 +133,8 @@ export class SessionRecord {
       case 'session-opened':
         this.#add(event, 'opened', event.restored > 0 ? `${event.restored} tools restored` : '')
         return {}
-      case 'surfaced': {
-        const { tokens, deferredCount: deferred, tools, fingerprint, at } = event
-        if (this.#isRepeated(fingerprint, at)) return {}
-        this.#surface = { tools, tokens, deferred, fingerprint, at }
-        if (this.#active.size === 0) this.#deferredAtRest = deferred
-        // Clients list tools when they connect, and after changes: only a call shows that a model has read the list.
-        if (event.sessionId?.startsWith(CLIENT_SESSION)) {
-          this.#unread = event
-          return {}
-        }
-        this.#isFresh = true
-        return this.#beginTurn(event, tokensPerTool)
-      }
+      case 'surfaced':
+        return this.#show(event, tokensPerTool)
       case 'searched':
         this.#add(event, 'search', event.query, { names: event.names })
         return { searches: 1 }
@@ -193,22 +189,36 @@ export class SessionRecord {
     return {}
   }
 
+  #show(event: Surfaced, tokensPerTool: () => number): Partial<Totals> {
+    if (this.#isRepeated(event)) return {}
+    if (this.#active.size === 0) this.#deferredAtRest = event.deferredCount
+    // Clients list tools when they connect, and after changes: only a call shows that a model has read the list.
+    const isListed = event.sessionId?.startsWith(CLIENT_SESSION)
+    this.#surface = { event, use: isListed ? 'listed' : 'shown' }
+    return isListed ? {} : this.#beginTurn(event, tokensPerTool)
+  }
+
   /** Clients read their list several times while they connect, before a model has seen it. */
-  #isRepeated(fingerprint: string, at: number): boolean {
-    const before = this.#surface
-    const isUnused = this.#unread !== undefined || (this.#isFresh && at - before.at < SAME_TURN_MS)
-    return isUnused && fingerprint === before.fingerprint
+  #isRepeated({ fingerprint, at }: Surfaced): boolean {
+    if (fingerprint !== this.#surface?.event.fingerprint) return false
+    const { event, use } = this.#surface
+    return use === 'listed' || (use === 'shown' && at - event.at < SAME_TURN_MS)
   }
 
   /** A gateway's client lists its tools once and sends them with each turn: a call without a new list is a turn too. */
   #startCall(tokensPerTool: () => number): Partial<Totals> {
-    const isNewTurn = this.#callsUnderWay === 0 && !this.#isFresh
+    const isFirst = this.#callsUnderWay === 0
     this.#callsUnderWay++
-    this.#isFresh = false
-    if (!isNewTurn) return {}
-    const unread = this.#unread
-    this.#unread = undefined
-    return this.#beginTurn(unread, tokensPerTool)
+    const surface = this.#surface
+    if (surface?.use === 'shown') {
+      this.#surface = { ...surface, use: 'called' }
+      return {}
+    }
+    // A list that arrives while calls run is for the turn after them.
+    if (!isFirst) return {}
+    if (surface?.use !== 'listed') return this.#beginTurn(undefined, tokensPerTool)
+    this.#surface = { ...surface, use: 'called' }
+    return this.#beginTurn(surface.event, tokensPerTool)
   }
 
   /** Begins a turn, with a surface that is new to the model if there is one; returns the cost of the turn. */
@@ -223,29 +233,20 @@ export class SessionRecord {
         names: [...this.#active],
       })
     }
-    const { fingerprint, tokens } = this.#surface
     const answered = this.#answeredBeside()
     const inAnswers = Math.round(answered.reduce((sum, name) => sum + (this.#answered.get(name) ?? 0), 0))
-    // The session may have been opened before the inspector.
-    if (fingerprint !== '') {
-      const names = [...this.#active]
-      this.turns.push({ turn: this.#turn, fingerprint, tokens, inAnswers, names, answered })
-      if (this.turns.length > MAX_STEPS) this.turns.shift()
-    }
-    return this.#cost(tokens + inAnswers, tokensPerTool)
+    if (!this.#surface) return { turns: 1, shown: inAnswers }
+    const { fingerprint, tokens } = this.#surface.event
+    const names = [...this.#active]
+    this.turns.push({ turn: this.#turn, fingerprint, tokens, inAnswers, names, answered })
+    if (this.turns.length > MAX_STEPS) this.turns.shift()
+    return costOf(this.#surface.event, tokens + inAnswers, tokensPerTool)
   }
 
   /** Tools whose definitions were in search answers, unless the surface shows them. */
   #answeredBeside(): readonly string[] {
-    return this.#surface.deferred < this.#deferredAtRest ? [] : [...this.#answered.keys()]
-  }
-
-  /** What a turn shows, and how much less that is than every tool. */
-  #cost(shown: number, tokensPerTool: () => number): Partial<Totals> {
-    const { tools, deferred } = this.#surface
-    if (deferred === 0) return { turns: 1, shown }
-    const everything = (deferred + Math.max(0, tools - META_TOOLS)) * tokensPerTool()
-    return { turns: 1, shown, saved: Math.max(0, Math.round(everything - shown)) }
+    const deferred = this.#surface?.event.deferredCount ?? 0
+    return deferred < this.#deferredAtRest ? [] : [...this.#answered.keys()]
   }
 
   #add(
@@ -257,4 +258,15 @@ export class SessionRecord {
     this.steps.push({ at, turn: this.#turn, kind, text: beginningOf(text, MAX_TEXT), ...more })
     if (this.steps.length > MAX_STEPS) this.steps.shift()
   }
+}
+
+/** What a turn shows, and how much less that is than every tool. */
+function costOf(
+  { tools, deferredCount }: Surfaced,
+  shown: number,
+  tokensPerTool: () => number,
+): Partial<Totals> {
+  if (deferredCount === 0) return { turns: 1, shown }
+  const everything = (deferredCount + Math.max(0, tools - META_TOOLS)) * tokensPerTool()
+  return { turns: 1, shown, saved: Math.max(0, Math.round(everything - shown)) }
 }
