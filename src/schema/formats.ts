@@ -8,17 +8,19 @@ export const FORMATS: ReadonlyMap<string, (text: string) => boolean> = new Map([
   ['hostname', isHostname],
   ['ipv4', isIpv4],
   ['ipv6', isIpv6],
-  ['uri', matches(/^[a-z][a-z0-9+.-]*:(?:[\w\-.~:/?#[\]@!$&'()*+,;=]|%[0-9a-f]{2})*$/i)],
-  ['uri-reference', matches(/^(?:[\w\-.~:/?#[\]@!$&'()*+,;=]|%[0-9a-f]{2})*$/i)],
-  ['uuid', matches(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i)],
-  ['json-pointer', matches(/^(?:\/(?:[^~/]|~[01])*)*$/)],
-  ['relative-json-pointer', matches(/^(?:0|[1-9]\d*)(?:#|(?:\/(?:[^~/]|~[01])*)*)$/)],
+  ['uri', (text) => URI.test(text)],
+  ['uri-reference', (text) => URI_REFERENCE.test(text)],
+  ['uuid', (text) => UUID.test(text)],
+  ['json-pointer', (text) => JSON_POINTER.test(text)],
+  ['relative-json-pointer', (text) => RELATIVE_JSON_POINTER.test(text)],
   ['regex', isPattern],
 ])
 
-function matches(pattern: RegExp): (text: string) => boolean {
-  return (text) => pattern.test(text)
-}
+const URI = /^[a-z][a-z0-9+.-]*:(?:[\w\-.~:/?#[\]@!$&'()*+,;=]|%[0-9a-f]{2})*$/i
+const URI_REFERENCE = /^(?:[\w\-.~:/?#[\]@!$&'()*+,;=]|%[0-9a-f]{2})*$/i
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const JSON_POINTER = /^(?:\/(?:[^~/]|~[01])*)*$/
+const RELATIVE_JSON_POINTER = /^(?:0|[1-9]\d*)(?:#|(?:\/(?:[^~/]|~[01])*)*)$/
 
 const DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 

@@ -65,3 +65,8 @@ export const SCHEMAS = new Set([
   'unevaluatedProperties',
   'propertyNames',
 ])
+
+/** Whether a schema refers to another one. */
+export function isRef(node: Readonly<Record<string, unknown>>): boolean {
+  return '$ref' in node || '$dynamicRef' in node || '$recursiveRef' in node
+}

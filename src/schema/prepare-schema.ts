@@ -3,7 +3,7 @@ import { isRecord, setOwn } from '../json.ts'
 import type { WorkBudget } from '../time.ts'
 import type { JsonSchema } from '../tool.ts'
 import type { Check } from './evaluation.ts'
-import { isTexts, LISTS, MAPS, SCHEMAS, SHAPES } from './keywords.ts'
+import { isRef, isTexts, LISTS, MAPS, SCHEMAS, SHAPES } from './keywords.ts'
 import { linearPattern } from './linear-pattern.ts'
 import { type ResolvedRefs, resolveRefs } from './resolve-refs.ts'
 
@@ -163,11 +163,6 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
     if (faults.length < MAX_FAULTS) faults.push(`${at.slice(0, 120)} ${reason}`)
     return undefined
   }
-}
-
-/** Whether a schema refers to another one. */
-export function isRef(node: SchemaNode): boolean {
-  return '$ref' in node || '$dynamicRef' in node || '$recursiveRef' in node
 }
 
 // Linear time is linear in the pattern too, and a counted repetition expands to its full length.

@@ -1,6 +1,6 @@
 import { isRecord } from '../json.ts'
-import { MAX_ADDRESS_CHARS } from './keywords.ts'
-import { isRef, type SchemaNode, type SchemaPart } from './prepare-schema.ts'
+import { isRef, MAX_ADDRESS_CHARS } from './keywords.ts'
+import type { SchemaNode, SchemaPart } from './prepare-schema.ts'
 
 export interface ResolvedRefs {
   readonly targets: ReadonlyMap<SchemaNode, SchemaPart>
