@@ -9,6 +9,8 @@
  * These sets are too small to measure a point. The last table is about simulated users of a large catalogue
  * (memory/simulated-users.ts): thousands of requests, and how much each kind of tool gains or loses.
  */
+
+import { seededShuffle } from '../scripts/train/random.ts'
 import { mean } from '../src/cli/eval/figures.ts'
 import { toGroups } from '../src/cli/eval/load-case.ts'
 import { score } from '../src/cli/eval/measure.ts'
@@ -18,7 +20,6 @@ import { hybrid } from '../src/search/hybrid.ts'
 import { type ContextMemory, usageMemory } from '../src/search/memory/usage-memory.ts'
 import { memoryStore } from '../src/store/memory-store.ts'
 import type { Listing } from '../src/tool.ts'
-import { seededShuffle } from './memory/shuffle.ts'
 import { printSimulated } from './memory/simulated-recall.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'
 import { ownCases, pastRequests } from './recall/own-cases.ts'

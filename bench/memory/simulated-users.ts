@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readOwnQueries } from '../../scripts/train/datasets.ts'
+import { seededShuffle } from '../../scripts/train/random.ts'
 import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
 import { type ContextMemory, usageMemory } from '../../src/search/memory/usage-memory.ts'
 import { memoryStore } from '../../src/store/memory-store.ts'
 import type { Listing } from '../../src/tool.ts'
 import { PUBLIC_DATA } from '../recall/public-sets.ts'
-import { seededShuffle } from './shuffle.ts'
 
 const SET = 'catalog-toucan'
 const SERVERS_PER_USER = 12

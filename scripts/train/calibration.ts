@@ -2,26 +2,10 @@ import { RELATED_FROM } from '../../src/embedders/static-embedder.ts'
 import { CALIBRATION, logistic, logOddsOf, meaningOf } from '../../src/search/hybrid/calibration.ts'
 import type { Features } from '../../src/search/hybrid/ranker.ts'
 import { type QuestionSet, rankedRows, solve, sumOf } from './listwise.ts'
-import { type Answer, type Place, reliabilityLines } from './reliability.ts'
+import { type Answer, type Lesson, type Place, reliabilityLines, SHARES } from './reliability.ts'
 
 /** The places of a result that a user sees. */
 const PLACES = 5
-
-/**
- * A catalogue cannot serve every request, and the labelled sets contain only requests that theirs can. So others are asked
- * beside them. These are their shares beside each request that can be served: in a small catalogue three for two of those,
- * most of them for a server that is there; in a large one fewer, since a tool for a stranger's request is often there.
- */
-export const SHARES = {
-  labelled: 1,
-  strangers: 0.3,
-  'tools removed': 0.1,
-  served: 1,
-  'near miss': 0.8,
-  elsewhere: 0.4,
-  'no tool': 0.3,
-}
-export type Lesson = keyof typeof SHARES
 
 /** A set, weights trained without its family, and what its requests are. */
 export interface Judged {
@@ -43,10 +27,10 @@ export function trainCalibration(judged: readonly Judged[], names: readonly (key
     .filter(({ lesson }) => lesson === 'labelled')
     .map((one): Judged => ({ ...withoutRight(one), lesson: 'tools removed' }))
   const asked = [...judged, ...removed].flatMap((one) => answersOf(one, names))
-  const fitted = fitOf(asked)
+  const fitted = numbersFor(asked)
   const leftOut = [...new Set(asked.map(({ family }) => family))].map((family) => ({
     answers: asked.filter((one) => one.family === family),
-    numbers: fitOf(asked.filter((one) => one.family !== family)),
+    numbers: numbersFor(asked.filter((one) => one.family !== family)),
   }))
   const scored = (numbers: (family: number) => Calibration) =>
     leftOut.flatMap(({ answers }, at) => answers.map((one) => withScores(one, numbers(at))))
@@ -61,8 +45,8 @@ export function trainCalibration(judged: readonly Judged[], names: readonly (key
 
 const STEPS = 30
 
-/** By Fisher scoring, which is Newton's method with the expected second derivatives. */
-function fitOf(asked: readonly Unscored[]): Calibration {
+/** The most likely numbers, by Fisher scoring, which is Newton's method with the expected second derivatives. */
+function numbersFor(asked: readonly Unscored[]): Calibration {
   let numbers = START
   for (let step = 0; step < STEPS; step++) {
     const gradient = new Float64Array(NUMBERS.length)

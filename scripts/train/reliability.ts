@@ -1,5 +1,20 @@
-import { type Lesson, SHARES } from './calibration.ts'
 import { SIZES } from './small-catalogues.ts'
+
+/**
+ * The share of each kind of request, relative to requests that the catalogue can serve. The labelled sets contain only
+ * such requests, so others are added: in a small catalogue three for every two, most of them for a server that is
+ * present; fewer in a large one, which often has a tool for a stranger's request.
+ */
+export const SHARES = {
+  labelled: 1,
+  strangers: 0.3,
+  'tools removed': 0.1,
+  served: 1,
+  'near miss': 0.8,
+  elsewhere: 0.4,
+  'no tool': 0.3,
+}
+export type Lesson = keyof typeof SHARES
 
 /** A match and its score. */
 export interface Place {
@@ -20,7 +35,7 @@ export interface Answer {
 const SMALL: readonly Lesson[] = ['served', 'near miss', 'elsewhere', 'no tool']
 const UNSERVED: readonly Lesson[] = ['near miss', 'elsewhere', 'no tool']
 
-/** How far the scores of some answers are true, in lines to print. */
+/** How well the scores of some answers match the share of right ones, in lines to print. */
 export function reliabilityLines(answers: readonly Answer[]): string[] {
   const of = (...lessons: readonly Lesson[]) => answers.filter(({ lesson }) => lessons.includes(lesson))
   const columns: [string, readonly Answer[]][] = [
