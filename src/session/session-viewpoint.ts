@@ -1,9 +1,15 @@
 import type { Entry } from '../registry/entry.ts'
-import { PermittedServers, type ServerDirectory } from '../registry/server-directory.ts'
+import {
+  type FailedServer,
+  failedServersOf,
+  PermittedServers,
+  type ServerDirectory,
+} from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import type { Viewpoint } from '../registry/viewpoint.ts'
 import type { FirstRequest } from './first-request.ts'
 import type { SessionDialect } from './settings.ts'
+import type { Strategy } from './surface.ts'
 
 /** How one session sees the catalogue: like others with the same settings, and after its first request as in that request. */
 export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 'explain'> {
@@ -12,6 +18,8 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
   /** Whether each request declares them instead, because `call_tool` is denied. */
   readonly declaresLateTools: boolean
   readonly #viewpoint: Viewpoint
+  /** What the dialect does best. */
+  readonly #bestStrategy: Strategy
   /** How many tools the provider takes in one request. */
   readonly #maxTools: number
   #hostTools = 0
@@ -20,8 +28,13 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
 
   constructor(viewpoint: Viewpoint, dialect: SessionDialect | undefined) {
     this.#viewpoint = viewpoint
-    const { maxTools = Number.POSITIVE_INFINITY, dispatchesLateTools = false } = dialect ?? {}
-    this.callsLateTools = dispatchesLateTools && viewpoint.policy.denialOfMetaTool('call_tool') === undefined
+    const {
+      strategy = 'append',
+      maxTools = Number.POSITIVE_INFINITY,
+      dispatchesLateTools = false,
+    } = dialect ?? {}
+    this.#bestStrategy = strategy
+    this.callsLateTools = dispatchesLateTools && this.#canDispatch
     this.declaresLateTools = dispatchesLateTools && !this.callsLateTools
     this.#maxTools = maxTools
   }
@@ -52,6 +65,17 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     return tools + this.#hostTools <= this.#maxTools
   }
 
+  /**
+   * Chooses how surfaces grow. `auto` is what the dialect does best, or dispatch where native deferral would send more
+   * tools than the provider takes: `nativeCount` returns how many. Dispatch becomes append where `call_tool` is denied,
+   * because a dispatch surface would show what it cannot call.
+   */
+  strategyFor(wanted: Strategy | 'auto', nativeCount: () => number): Strategy {
+    let strategy = wanted === 'auto' ? this.#bestStrategy : wanted
+    if (wanted === 'auto' && strategy === 'native' && !this.hasRoomFor(nativeCount())) strategy = 'dispatch'
+    return strategy === 'dispatch' && !this.#canDispatch ? 'append' : strategy
+  }
+
   begin(first: FirstRequest): void {
     this.#first = first
     this.#steady = undefined
@@ -78,11 +102,22 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     return isDenied ? undefined : permitted
   }
 
+  /** The failed servers that may be the reason for an unknown name, among those that the session may use. */
+  failedServers(name: string, directory: ServerDirectory | undefined): readonly FailedServer[] {
+    if (directory === undefined) return []
+    const permitted = new PermittedServers(directory, this.policy).statuses()
+    return failedServersOf(name, permitted, this.current().serverNames().length > 0)
+  }
+
   current(): View {
     const view = this.#viewpoint.current()
     if (this.#first === undefined) return view
     if (this.#steady?.of !== view) this.#steady = { of: view, view: this.#divide(view, this.#first) }
     return this.#steady.view
+  }
+
+  get #canDispatch(): boolean {
+    return this.policy.denialOfMetaTool('call_tool') === undefined
   }
 
   #divide(view: View, first: FirstRequest): View {

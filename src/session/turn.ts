@@ -12,13 +12,7 @@ import { promptNote, type SearchLimit, sessionMetaTools } from '../meta-tools/se
 import { isApproved, sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
-import {
-  type FailedServer,
-  failedServersOf,
-  PermittedServers,
-  type ServerDirectory,
-  type ServerStatus,
-} from '../registry/server-directory.ts'
+import type { FailedServer, ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import type { SearchOptions } from '../search/search-result.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
@@ -30,7 +24,7 @@ import { settingsId } from './sent-request.ts'
 import type { SessionSearch } from './session-search.ts'
 import type { SessionServices } from './session-services.ts'
 import type { SessionViewpoint } from './session-viewpoint.ts'
-import type { SessionSettings } from './settings.ts'
+import type { SessionDialect, SessionSettings } from './settings.ts'
 import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
 
 /** What a turn is made of. */
@@ -71,7 +65,8 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     this.#first = first
     this.#hostTools = viewpoint.hostTools
     this.#behind = first?.behind ?? services.notes.of(this.view)
-    this.strategy = first?.surface.strategy ?? this.#chooseStrategy()
+    this.strategy =
+      first?.surface.strategy ?? viewpoint.strategyFor(settings.strategy, () => this.#nativeCount())
     this.metaTools = this.#metaToolsFor(this.strategy)
     const isDispatch = this.strategy === 'dispatch'
     this.promptNote = first?.promptNote ?? promptNote(this.view.deferred.size, { ...settings, isDispatch })
@@ -93,9 +88,15 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     // What is deferred must be within reach of a search.
     const canStay =
       this.strategy !== 'append' && (this.view.deferred.size === 0 || this.searchToolName !== undefined)
-    if (settings.dialect === undefined || !canStay) return surface
+    if (settings.dialect !== undefined && canStay) this.#beginWith(surface, settings.dialect)
+    return surface
+  }
+
+  /** Makes a surface the first request of the conversation. */
+  #beginWith(surface: Surface, dialect: SessionDialect): void {
+    const { viewpoint, services, settings } = this.#options
     this.#first = new FirstRequest({
-      settings: settingsId(settings.dialect, settings, services),
+      settings: settingsId(dialect, settings, services),
       surface,
       behind: this.#behind,
       promptNote: this.promptNote,
@@ -105,7 +106,6 @@ export class Turn implements CallScope, SearchSession, Onlooker {
       isWarned: surface.untrustedServers !== undefined,
     })
     viewpoint.begin(this.#first)
-    return surface
   }
 
   /**
@@ -186,10 +186,7 @@ export class Turn implements CallScope, SearchSession, Onlooker {
 
   failedServers(name: string): readonly FailedServer[] {
     const { viewpoint, services } = this.#options
-    const { servers } = services.finder
-    if (servers === undefined) return []
-    const permitted = new PermittedServers(servers, viewpoint.policy).statuses()
-    return failedServersOf(name, permitted, viewpoint.current().serverNames().length > 0)
+    return viewpoint.failedServers(name, services.finder.servers)
   }
 
   suggest(name: string): readonly string[] {
@@ -299,22 +296,10 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     return services.finder.waitForServers((server) => viewpoint.policy.permitsServer(server))
   }
 
-  #chooseStrategy(): Strategy {
-    const { settings, viewpoint } = this.#options
-    const strategy = settings.strategy === 'auto' ? this.#bestStrategy() : settings.strategy
-    // Without call_tool a dispatch surface would show what it cannot call.
-    const canDispatch = viewpoint.policy.denialOfMetaTool('call_tool') === undefined
-    return strategy === 'dispatch' && !canDispatch ? 'append' : strategy
-  }
-
-  /** What the dialect does best; dispatch where native deferral would send more tools than the provider takes. */
-  #bestStrategy(): Strategy {
-    const { settings, viewpoint } = this.#options
-    const { strategy = 'append' } = settings.dialect ?? {}
-    if (strategy !== 'native') return strategy
+  /** How many tools a request sends where the provider defers. */
+  #nativeCount(): number {
     const { shown, deferred } = this.view
-    const count = shown.length + deferred.size + this.#metaToolsFor('native').length
-    return viewpoint.hasRoomFor(count) ? 'native' : 'dispatch'
+    return shown.length + deferred.size + this.#metaToolsFor('native').length
   }
 
   #metaToolsFor(strategy: Strategy): readonly Entry[] {
