@@ -1,4 +1,4 @@
-// Thirty tools, of which the model sees one: it searches, the match is activated, and it calls that.
+// Thirty tools, and the model sees only a search: it searches, the match is activated, and it calls that.
 import assert from 'node:assert/strict'
 import { defineTool, ToolRegistry } from 'toolcrib'
 

@@ -48,8 +48,8 @@ const PARTS = 4
 
 /**
  * Waits like `waitAtMost`, but hardly counts time in which this process itself was stopped: when it resumes, its timers
- * fire before it reads what arrived meanwhile. So the wait is split into several short ones, of which a stop uses up
- * one.
+ * fire before it reads what arrived meanwhile. So the wait is split into several short ones, and a stop uses up only
+ * one of them.
  */
 export async function waitPatiently(
   timeoutMs: number,

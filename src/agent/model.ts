@@ -5,7 +5,7 @@ import type { Dialect, StreamReader } from '../dialects/dialect.ts'
  * `runAgent` does both.
  */
 export interface Model<Message = unknown, Request = unknown, Response = unknown> {
-  /** The provider's name for the model, by which prices are found. */
+  /** The provider's name for the model, used to look up prices. */
   readonly id: string
   readonly dialect: Dialect<Message, Request, Response>
   /**

@@ -66,7 +66,7 @@ function reference(variable: string, prefix = ''): string {
   return `${prefix}\${${variable}}`
 }
 
-/** Goose lists its own extensions beside servers, and writes `cmd`, `envs` and `uri`. */
+/** Goose lists its own extensions among the servers, and writes `cmd`, `envs` and `uri`. */
 export const fromGoose: ReadServers = (data) => {
   const servers = entriesOf(fieldOf(data, 'extensions')).filter(([, { type }]) => isGooseServer(type))
   return new Map(

@@ -2,7 +2,7 @@ import { type FineVector, type HeldRows, holdRows, refined } from '../search/vec
 
 /**
  * Changes the vectors of requests towards the tools that serve them: people ask in other words than tools describe
- * themselves. One hidden layer; what its units add is small beside the vector.
+ * themselves. One hidden layer; what its units add is small compared with the vector.
  */
 export class RequestNetwork {
   /** By unit: the scale of what it listens to times that of what it adds. */

@@ -20,7 +20,7 @@ interface UnlistedServer {
 export class UnlistedServers {
   readonly #servers: Pick<ConnectedServers, 'status' | 'tools' | 'ready'>
   readonly #limits: Pick<Limits, 'listWaitMs'>
-  /** Servers that a list has waited for in vain, while they start: a hanging server must not delay every list. */
+  /** Starting servers that a list has given up waiting for: a hanging server must not delay every list. */
   readonly #slow = new Set<string>()
 
   constructor(

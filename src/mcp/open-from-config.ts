@@ -164,7 +164,7 @@ function wantedServers(
 /**
  * Collects the current state of an opened registry's servers for `lockServers()`, `compareWithLock()` and
  * `approveChanges()`: their config, their tools (undefined for servers that did not respond), the package or image
- * that they run, a program that changed, and the failure for which they were not started.
+ * that they run, a program that changed, and why they were not started.
  */
 export async function observeServers(
   {

@@ -156,7 +156,7 @@ function isSame(a: Activation, b: Activation): boolean {
   return a.lastUse === b.lastUse && a.isKept === b.isKept && a.fingerprint === b.fingerprint
 }
 
-/** The best candidates that fit beside what must stay. */
+/** The best candidates that fit in addition to what must stay. */
 function membersOf(
   state: Activations,
   candidates: readonly Candidate[],

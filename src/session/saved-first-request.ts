@@ -39,7 +39,7 @@ export class SavedFirstRequest implements Kept {
     this.#writes = new PatientWrites(this, place)
   }
 
-  /** Notes what the store has, with which the session's requests begin if it fits. */
+  /** Records the stored first request. The session's requests begin with it, if it fits. */
   noteStored(stored: SentRequest): void {
     const { first } = this.#viewpoint
     this.#stored = stored

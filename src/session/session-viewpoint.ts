@@ -13,7 +13,7 @@ import type { Strategy } from './surface.ts'
 
 /** How one session sees the catalogue: like others with the same settings, and after its first request as in that request. */
 export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 'explain'> {
-  /** Whether tools that join late are called through `call_tool` beside native deferral. */
+  /** Whether tools that join late are called through `call_tool`, although the provider defers the others. */
   readonly callsLateTools: boolean
   /** Whether each request declares them instead, because `call_tool` is denied. */
   readonly declaresLateTools: boolean
@@ -60,7 +60,7 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     this.#steady = undefined
   }
 
-  /** Whether a request may declare this many tools beside the host's. */
+  /** Whether a request may declare this many tools in addition to the host's. */
   hasRoomFor(tools: number): boolean {
     return tools + this.#hostTools <= this.#maxTools
   }
@@ -122,7 +122,7 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
 
   #divide(view: View, first: FirstRequest): View {
     if (!first.hasSearch) {
-      // What is deferred needs a search, which has to be shown, whatever that costs.
+      // Deferred tools need a search, which must be shown even though that invalidates the prompt cache.
       if (view.deferred.size > 0) this.#first = undefined
       return view
     }
@@ -130,7 +130,7 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     const { strategy } = first.surface
     const count = this.callsLateTools ? first.sentCount : first.countWith(divided)
     if (strategy !== 'native' || this.hasRoomFor(count)) return divided
-    // The provider takes no more tools: another strategy has to begin, whatever that costs.
+    // The provider takes no more tools: another strategy must begin, even though that invalidates the prompt cache.
     this.#first = undefined
     return view
   }

@@ -69,7 +69,7 @@ export interface EvalFlags extends Omit<EvalFiles, 'tools'>, ServerFlags, Refres
 /** Measures how well and how fast search finds the right tools. */
 export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<number> {
   const searchers = wantedSearchers(flags).map(searcherNamed)
-  // Checked before servers are started in vain.
+  // Checked first, so that servers are not started for nothing.
   for (const file of [flags.queries, flags.distractors, flags.history])
     if (file !== undefined) await readText(file)
   const tools = flags.tools ?? (await configuredTools(terminal, flags))

@@ -62,7 +62,7 @@ export class StartFailures {
     this.#findProgram = findProgram
   }
 
-  /** Returns the failure because of which nobody should wait for the server; undefined if there is none. */
+  /** Returns the last failure if nobody should wait for the server yet; otherwise undefined. */
   async recall(): Promise<StartFailure | undefined> {
     try {
       const saved = readFailure(await within(LOAD_MS, this.#store.get(this.#key), this.#schedule))

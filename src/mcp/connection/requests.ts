@@ -46,7 +46,7 @@ export class ServerError extends Error {
   override readonly name = 'ServerError'
   /** The JSON-RPC code. */
   readonly code: number
-  /** What the server sent beside code and message. */
+  /** What the server sent in addition to code and message. */
   readonly data: unknown
 
   constructor({ code, message, data }: { code: number; message: string; data?: unknown }) {

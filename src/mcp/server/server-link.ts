@@ -76,12 +76,12 @@ export class ServerLink implements ConnectionKeeper {
     return this.#connecting
   }
 
-  /** The failure of an earlier process because of which the server was not started; undefined once it was tried. */
+  /** Why the server was not started: it failed in an earlier process. Undefined once this one has tried it. */
   get restingAfter(): StartFailure | undefined {
     return this.#restingAfter
   }
 
-  /** Returns the failure of an earlier process because of which the server should not be started yet. Never rejects. */
+  /** Returns how the server failed in an earlier process, if it should not be started yet. Never rejects. */
   async recallFailure(): Promise<StartFailure | undefined> {
     return this.#context.isRemembering ? this.#failures?.recall() : undefined
   }
@@ -168,7 +168,7 @@ export class ServerLink implements ConnectionKeeper {
     await Promise.all([...this.#endings, this.#failures?.close()])
   }
 
-  /** If a process gives up before a server has failed, the next one must not wait for it in vain either. */
+  /** If a process gives up before a server has failed, the next one should not wait for it either. */
   #noteSlowStart(): void {
     if (!this.#attempt) return
     const sinceMs = this.#context.now() - this.#attempt.startedAt

@@ -162,7 +162,7 @@ export class RedisLink {
   readonly #isOwn: boolean
   #client: Promise<RedisClient> | undefined
   #isReady = false
-  /** True once a command has waited in vain for a connection, until there is one. */
+  /** True after a command gave up waiting for a connection, until there is one. */
   #isAway = false
   #lastError: unknown
   #whenReady: (() => void)[] = []
