@@ -1,6 +1,6 @@
 import pc from 'picocolors'
 import type { ToolcribEvent } from 'toolcrib'
-import type { FoundConfig } from 'toolcrib/mcp'
+import type { FoundConfig, OpenedRegistry } from 'toolcrib/mcp'
 import { mendServer } from '../mend-server.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -17,7 +17,20 @@ export class FailureNotes {
     this.#found = found
   }
 
-  note(event: ToolcribEvent): void {
+  /** Notes the servers that have failed, and those that fail from now on. */
+  watch({ registry, servers }: Pick<OpenedRegistry, 'registry' | 'servers'>): void {
+    registry.subscribe((event) => this.#note(event))
+    for (const status of servers.status())
+      if (status.state === 'failed') this.#note({ ...status, type: 'server-state', at: Date.now() })
+  }
+
+  /** Prints the collected notes, and from now on prints immediately. */
+  show(): void {
+    this.#isShown = true
+    for (const line of this.#waiting.splice(0)) this.#print(line)
+  }
+
+  #note(event: ToolcribEvent): void {
     if (event.type !== 'server-state') return
     const { server, state, reason = '' } = event
     if (state === 'ready') this.#known.delete(server)
@@ -25,12 +38,6 @@ export class FailureNotes {
     this.#known.set(server, reason)
     const { fault, step } = mendServer(server, reason, this.#found().config.servers[server])
     this.#print(`${pc.red('✗')} ${pc.bold(server)}: ${fault}; ${step}`)
-  }
-
-  /** Prints the collected notes, and from now on prints immediately. */
-  show(): void {
-    this.#isShown = true
-    for (const line of this.#waiting.splice(0)) this.#print(line)
   }
 
   #print(line: string): void {

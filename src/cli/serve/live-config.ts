@@ -13,7 +13,7 @@ export interface ReloadedGateway {
 }
 
 /** The outcome of reading a config again. */
-type ReloadOutcome =
+export type ReloadOutcome =
   /** `unapplied`: the changed tables that need a restart. */
   | { readonly found: FoundConfig; readonly unapplied: readonly string[] }
   /** `isAccessApplied`: its gateway tables are applied, but not all of its servers. */

@@ -17,7 +17,7 @@ import { FailureNotes } from './failure-notes.ts'
 import { DRAIN_MS, GatewayAccess, LiveAccess } from './gateway-access.ts'
 import { GatewayLines } from './gateway-lines.ts'
 import { listen } from './http-listener.ts'
-import { LiveConfig } from './live-config.ts'
+import { LiveConfig, type ReloadOutcome } from './live-config.ts'
 import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
@@ -182,9 +182,7 @@ async function serveOverHttp(
   { found, access, running, signal, opened, gateway, logs, live, signIns, stores }: HttpServing,
 ): Promise<number> {
   const failures = new FailureNotes(terminal, () => live.found)
-  opened.registry.subscribe((event) => failures.note(event))
-  for (const status of opened.servers.status())
-    if (status.state === 'failed') failures.note({ ...status, type: 'server-state', at: Date.now() })
+  failures.watch(opened)
   const inspector = servePage(terminal, flags, { opened, gateway, access, signIns, store: stores.store })
   const listener = await listen((request) => inspector.fetch(request), {
     ...flags,
@@ -225,20 +223,11 @@ async function serveOverHttp(
   const reload = () => void live.reload()
   if (!endsOnHangUp(terminal, flags)) terminal.signals.on('SIGHUP', reload)
   try {
-    const announcement = {
-      url: `${elsewhere}${route}`,
-      token: access.token?.token ?? null,
-      page: pageUrl(here, access.pageToken),
-      pid: process.pid,
-      version,
-    }
-    if (flags.json) terminal.print(JSON.stringify(announcement))
-    else {
-      const { showWelcome } = await import('./show-welcome.ts')
-      await showWelcome(terminal, { ...announcement, access, found, isControlled: control !== undefined })
-    }
+    const page = pageUrl(here, access.pageToken)
+    const isControlled = control !== undefined
+    await announce(terminal, flags, { url: `${elsewhere}${route}`, page, access, found, isControlled })
     failures.show()
-    if (flags.open) await showPage(terminal, announcement.page)
+    if (flags.open) await showPage(terminal, page)
     await stopped
     if (!flags.json) terminal.note(pc.dim('stopping …'))
   } finally {
@@ -256,6 +245,31 @@ async function serveOverHttp(
   return 0
 }
 
+/** Where a gateway is, and what to say about it. */
+interface Announced {
+  readonly url: string
+  readonly page: string
+  readonly access: GatewayAccess
+  readonly found: FoundConfig
+  /** Whether commands reach it. */
+  readonly isControlled: boolean
+}
+
+/** Prints where the gateway is: as JSON for programs, or with the next steps for people. */
+async function announce(
+  terminal: Terminal,
+  { json }: ServeFlags,
+  { url, page, ...shown }: Announced,
+): Promise<void> {
+  const announcement = { url, token: shown.access.token?.token ?? null, page, pid: process.pid, version }
+  if (json) {
+    terminal.print(JSON.stringify(announcement))
+    return
+  }
+  const { showWelcome } = await import('./show-welcome.ts')
+  await showWelcome(terminal, { ...announcement, ...shown })
+}
+
 async function showPage(terminal: Terminal, page: string): Promise<void> {
   const { openPage } = await import('./show-welcome.ts')
   if (!(await openPage(page, terminal.env))) terminal.note(`no browser could be opened; open ${page}`)
@@ -271,23 +285,26 @@ function liveConfig(
     requireProfiles(flags.profile, next)
     return next
   }
-  return new LiveConfig(found, opened, find, (outcome) => {
-    const at = new Date().toISOString()
-    if ('problem' in outcome) {
-      const message = outcome.isAccessApplied
-        ? `tokens, profiles and limits were reloaded, but the servers were not: ${outcome.problem}; restart the gateway, or reload again`
-        : `the config was not reloaded: ${outcome.problem}`
-      logs.add({ at, level: 'error', message })
-      terminal.note(`${pc.red('✗')} ${message}`)
-      return
-    }
-    logs.add({ at, level: 'info', message: 'the config was reloaded' })
-    if (outcome.unapplied.length === 0) return
-    const tables = outcome.unapplied.map((name) => `[${name}]`).join(', ')
-    const message = `${tables} changed; restart the gateway to apply this`
-    logs.add({ at, level: 'warn', message })
-    terminal.note(`${pc.yellow('note')} ${message}`)
-  })
+  return new LiveConfig(found, opened, find, (outcome) => noteReload(terminal, logs, outcome))
+}
+
+/** Logs the outcome of a reload, and prints what a person should act on. */
+function noteReload(terminal: Terminal, logs: LogBook, outcome: ReloadOutcome): void {
+  const at = new Date().toISOString()
+  if ('problem' in outcome) {
+    const message = outcome.isAccessApplied
+      ? `tokens, profiles and limits were reloaded, but the servers were not: ${outcome.problem}; restart the gateway, or reload again`
+      : `the config was not reloaded: ${outcome.problem}`
+    logs.add({ at, level: 'error', message })
+    terminal.note(`${pc.red('✗')} ${message}`)
+    return
+  }
+  logs.add({ at, level: 'info', message: 'the config was reloaded' })
+  if (outcome.unapplied.length === 0) return
+  const tables = outcome.unapplied.map((name) => `[${name}]`).join(', ')
+  const message = `${tables} changed; restart the gateway to apply this`
+  logs.add({ at, level: 'warn', message })
+  terminal.note(`${pc.yellow('note')} ${message}`)
 }
 
 function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {
