@@ -40,7 +40,9 @@ export class PendingCall implements ClientLine {
   #request: ModernRequest
   #work: Promise<Json> | undefined
   #isSettled = false
+  /** Whether the client has the questions, and the call waits for its next request. */
   #isParked = false
+  /** Ends the call at once, because its client cannot answer a question. */
   #failure: RpcError | undefined
   #asked = 0
   #wake = () => {}
@@ -87,12 +89,11 @@ export class PendingCall implements ClientLine {
    * Rejects as the work does.
    */
   async next(gather: () => Promise<void>): Promise<Progressed> {
-    while (!this.#isSettled && this.#questions.length === 0 && !this.#failure)
+    while (!this.#isOver && this.#questions.length === 0)
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
-    if (this.#failure) throw this.#failure
-    if (!this.#isSettled && !this.#failure) await gather()
+    if (!this.#isOver) await gather()
     if (this.#failure) throw this.#failure
     if (this.#isSettled) return { kind: 'done', result: (await this.#work) ?? {} }
     this.#isParked = true
@@ -149,6 +150,10 @@ export class PendingCall implements ClientLine {
 
   flushed(): Promise<void> {
     return this.#request.flushed()
+  }
+
+  get #isOver(): boolean {
+    return this.#isSettled || this.#failure !== undefined
   }
 
   #withdraw(question: Question): void {

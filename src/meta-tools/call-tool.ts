@@ -17,7 +17,7 @@ interface CallToolOptions {
 
 /**
  * `call_tool`: calls a tool that the surface does not show. A turn resolves such a call to its target before the
- * pipeline sees it (`dispatchedCall`); what reaches `execute` names no tool that is there, or has its arguments in
+ * pipeline sees it (`dispatchedCall`); what reaches `execute` names an unknown tool, or has its arguments in
  * the wrong place.
  */
 export function callTool(

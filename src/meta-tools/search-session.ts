@@ -56,7 +56,7 @@ export interface SearchSession {
   originOf(name: string): Origin | undefined
   /** Whether the model was shown a tool of this name that no longer exists. */
   isGone(name: string): boolean
-  /** Returns names close to one that is not there. */
+  /** Returns existing names close to an unknown one. */
   suggest(name: string): readonly string[]
   /** The MCP servers this session may use. */
   serverNames(): readonly string[]

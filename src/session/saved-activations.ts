@@ -154,7 +154,7 @@ export class SavedActivations implements Kept {
       const fresh = changes.filter(({ number }) => number > (writers.get(writer) ?? 0))
       // An attempt that arrives late: a newer one has written all of this.
       if (saved && fresh.length === 0) return current
-      // A first save writes what is here; later ones change what is there.
+      // A first save writes the local state; later ones change the stored one.
       const state = saved
         ? fresh.reduce(
             (before, { change }) => change(before),

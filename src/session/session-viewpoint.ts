@@ -93,7 +93,7 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
 
   /**
    * The servers that `wait_for_servers` waits for; undefined where it is not shown. A session asks once: a meta-tool that
-   * turns up later would disturb the prompt cache of a running conversation.
+   * appears later would disturb the prompt cache of a running conversation.
    */
   awaitable(directory: ServerDirectory | undefined): ServerDirectory | undefined {
     if (directory === undefined || this.current().deferred.size > 0) return undefined

@@ -51,7 +51,7 @@ export function buildSurface(parts: SurfaceParts, before?: Surface): Surface {
   if (isAlike && before.deferredTools === deferred?.definitions && showsOnly(before, entries)) return before
   const fingerprints = [...entries.map(({ fingerprint }) => fingerprint), deferred?.fingerprint ?? '']
   const fingerprint = hashText(fingerprints.join(' '))
-  // Tools that were registered again may be what they were, to the byte.
+  // Tools that were registered again may have the same bytes.
   if (isAlike && before.fingerprint === fingerprint) return before
   return Object.freeze({
     tools: Object.freeze(entries.map(({ definition }) => definition)),

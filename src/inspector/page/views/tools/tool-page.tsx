@@ -12,7 +12,7 @@ import { ToolSettings } from './tool-settings.tsx'
 
 export type ToolData = Output<'tool'>
 
-/** One tool: what a model reads, why it is there or not, how it fared. */
+/** One tool: what a model reads, why it is shown or not, and how its calls ended. */
 export function ToolPage({ name }: { readonly name: string }) {
   const loaded = useApi(
     'tool',
