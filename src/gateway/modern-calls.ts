@@ -165,8 +165,7 @@ export class ModernCalls {
   /** Opens the state that the client sent back. Throws if it is invalid, or if the call it names is lost. */
   async #open(state: unknown, boundTo: string): Promise<Opened> {
     if (state === undefined) return { kind: 'new' }
-    if (typeof state !== 'string') throw invalidState()
-    const content = await this.#states.open(state, boundTo)
+    const content = typeof state === 'string' ? await this.#states.open(state, boundTo) : undefined
     if (!content) return this.#openUnknown(state)
     if (typeof content.requestState === 'string') return { kind: 'new', requestState: content.requestState }
     const { parked: id, holder } = content
@@ -183,11 +182,13 @@ export class ModernCalls {
   /**
    * A state that cannot be opened here may be another replica's: if Redis was away, that one sealed it with its own key.
    */
-  #openUnknown(state: string): Opened {
+  #openUnknown(state: unknown): Opened {
     const replicas = this.#replicas()
-    const { parked: call, holder } = (replicas && this.#states.peek(state)) ?? {}
-    if (replicas && typeof call === 'string' && typeof holder === 'string' && holder !== replicas.id)
-      return { kind: 'elsewhere', replicas, parked: { holder, call, unchecked: state } }
+    if (replicas && typeof state === 'string') {
+      const { parked: call, holder } = this.#states.peek(state) ?? {}
+      if (typeof call === 'string' && typeof holder === 'string' && holder !== replicas.id)
+        return { kind: 'elsewhere', replicas, parked: { holder, call, unchecked: state } }
+    }
     if (this.#states.isSure) throw invalidState()
     throw new RpcError(REFUSED, 'the requestState cannot be checked now; try again', { retryAfterMs: 1_000 })
   }
