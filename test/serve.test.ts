@@ -154,6 +154,33 @@ describe('toolcrib serve', () => {
     expect([pid, ...children].filter(isRunning)).toEqual([])
   })
 
+  it('runs beside others of the same config, which status lists and stop ends', async () => {
+    const clients = [await connectStdio(), await connectStdio()]
+    const pids = clients.map(({ transport }) => (transport as StdioClientTransport).pid)
+    // A client need not wait for the socket of its gateway.
+    await said('status --json', /"others"/)
+    const both = (await toolcrib('status', '--json')).json()
+    expect([both.pid, ...both.others.map(({ pid }: { pid: number }) => pid)].sort()).toEqual(pids.sort())
+    expect(both).toMatchObject({ url: null, client: 'test', servers: [{ server: 'weather' }, {}] })
+
+    const [first, second] = [await serve(), await serve()]
+    const { url, others } = (await toolcrib('status', '--json')).json()
+    expect([url, ...others.map((each: { url: string | null }) => each.url)]).toEqual([
+      first.url,
+      second.url,
+      null,
+      null,
+    ])
+    const { stdout } = await toolcrib('stop')
+    expect(stdout).toContain(`stopped the gateway at ${second.url}\n`)
+    expect(stdout).toMatch(/^stopped the gateway over stdio for test \(pid \d+\)$/m)
+    expect([...pids, first.pid, second.pid].filter(isRunning)).toEqual([])
+    expect((await second.ended).stderr).toContain(
+      `note a gateway of this config is already running at ${first.url} (pid ${first.pid}); "`,
+    )
+    expect((await first.ended).stderr).not.toContain('already running')
+  })
+
   it('is a door to the running gateway over stdio, and starts no server twice', async () => {
     await toolcrib('list')
     const { pid } = await serve('--mode', 'full')

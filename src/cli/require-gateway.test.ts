@@ -1,10 +1,12 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { runCommandLine } from './command-line.ts'
 import { fakeTerminal } from './fake-terminal.fixture.ts'
-import { logPath, socketPath } from './runtime-folder.ts'
+import { extraSocketPath, logPath, socketPath } from './runtime-folder.ts'
 import { ControlSocket } from './serve/control-socket.ts'
 import { LogBook } from './serve/log-book.ts'
 
@@ -40,18 +42,18 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
   }
 
   /** A gateway that was started on these files. */
-  async function gatewayOf(files: readonly string[]) {
+  async function gatewayOf(files: readonly string[], path = socketPath(files, env()), report: object = {}) {
     const logs = new LogBook()
     logs.add(line)
     const url = `http://127.0.0.1:7117/${sockets.length}`
-    const at = sockets.length
-    const socket = await ControlSocket.open(socketPath(files, env()), {
+    const socket = await ControlSocket.open(path, {
       logs,
       status: () => ({
         pid: process.pid,
         version: '1',
         url,
-        startedAt: line.at,
+        ...report,
+        startedAt: `2026-01-01T00:00:0${sockets.length}.000Z`,
         files,
         servers: [{ server: 'weather', state: 'ready' }],
       }),
@@ -61,7 +63,8 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
       reload: async () => {},
       stop: () => {
         stopped.push(url)
-        void sockets.splice(at, 1)[0]?.close()
+        sockets = sockets.filter((each) => each !== socket)
+        void socket?.close()
       },
     })
     sockets.push(socket)
@@ -104,6 +107,45 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
         stdout: expect.stringContaining('weather ready'),
       })
     })
+  })
+
+  it('know all gateways of the config, over HTTP and stdio', async () => {
+    const config = write('project/toolcrib.toml', '')
+    const extra = (pid: number) => extraSocketPath([config], env(), pid)
+    await gatewayOf([config], extra(101), { url: null, client: 'an\u001B editor' })
+    const second = await gatewayOf([config], extra(102))
+    const status = await toolcrib('status')
+    expect(status.stdout.match(/^Toolcrib.*/gm)).toEqual([
+      `Toolcrib 1 at ${second}`,
+      `Toolcrib 1 over stdio for an\\u{1b} editor (pid ${process.pid})`,
+    ])
+    const first = await gatewayOf([config])
+    const { others, ...report } = JSON.parse((await toolcrib('status', '--json')).stdout)
+    expect([report, ...others].map(({ url }) => url)).toEqual([first, second, null])
+    expect(await toolcrib('logs')).toMatchObject({
+      status: 0,
+      stderr: `note 3 gateways of this config are running; this is the log of the one at ${first}\n`,
+    })
+    const { stdout } = await toolcrib('stop')
+    expect(stdout.match(/^stopped.*/gm)).toHaveLength(3)
+    expect(stopped).toHaveLength(3)
+    expect((await toolcrib('stop')).stderr).toContain('there is nothing to stop')
+  })
+
+  it('remove the sockets of gateways that were killed', async () => {
+    const config = write('project/toolcrib.toml', '')
+    const killed = spawn(process.execPath, ['-e', ''])
+    await once(killed, 'exit')
+    const path = extraSocketPath([config], env(), killed.pid) ?? ''
+    mkdirSync(dirname(path), { mode: 0o700 })
+    // A process that ends without closing its socket leaves the file.
+    const program = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
+    await once(spawn(process.execPath, ['-e', program]), 'exit')
+    expect(existsSync(path)).toBe(true)
+    const alive = extraSocketPath([config], env()) ?? ''
+    await once(spawn(process.execPath, ['-e', program.replace(path, alive)]), 'exit')
+    expect((await toolcrib('status')).status).toBe(1)
+    expect([existsSync(path), existsSync(alive)]).toEqual([false, true])
   })
 
   it('need a config that exists, unless its gateway is still running', async () => {

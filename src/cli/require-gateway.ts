@@ -7,37 +7,39 @@ import type { Terminal } from './terminal.ts'
 import { shellWord } from './text.ts'
 import { findWithFlags } from './with-registry.ts'
 
-/** The config files of a gateway, and the gateway if it is running. */
+/** The config files of a gateway, and the gateways that run on them. */
 export interface SoughtGateway {
   readonly files: readonly string[]
-  readonly running: RunningGateway | undefined
+  /** The one that others can use comes first; one over stdio only serves the client that started it. */
+  readonly running: readonly RunningGateway[]
   /** Config files of other gateways that share one of these files, such as the user's. */
   readonly others: readonly string[]
 }
 
-/** The running gateway of the config. Throws `source-unavailable` when there is none. */
-export async function requireGateway(
+/** The running gateways of the config, at least one. Throws `source-unavailable` when there is none. */
+export async function requireGateways(
   terminal: Terminal,
   flags: ServerFlags,
   step?: string,
-): Promise<RunningGateway> {
-  const sought = await seekGateway(terminal, flags)
-  if (sought.running) return sought.running
+): Promise<readonly [RunningGateway, ...RunningGateway[]]> {
+  const sought = await seekGateways(terminal, flags)
+  const [first, ...others] = sought.running
+  if (first) return [first, ...others]
   throw noGateway(sought, step)
 }
 
 /**
- * Looks for the running gateway of the config. The content of the config files does not matter: a gateway keeps running
+ * Looks for the running gateways of the config. The content of the config files does not matter: a gateway keeps running
  * when they become invalid. Throws `config-invalid` if there is neither a gateway nor a config.
  */
-export async function seekGateway(terminal: Terminal, flags: ServerFlags): Promise<SoughtGateway> {
+export async function seekGateways(terminal: Terminal, flags: ServerFlags): Promise<SoughtGateway> {
   const files = await configFiles(terminal, flags)
-  const running = await RunningGateway.find({ config: { files } }, terminal.env)
-  if (running) return { files, running, others: [] }
+  const running = await RunningGateway.allOf({ config: { files } }, terminal.env)
+  if (running.length > 0) return { files, running, others: [] }
   const related = await relatedGateways(files, terminal.env)
   // The user's config may have been written, or removed, since the gateway of this project was started.
-  const sameProject = related.find(({ report }) => report.files.at(-1) === files.at(-1))
-  if (sameProject) return { files, running: sameProject, others: [] }
+  const sameProject = related.filter(({ report }) => report.files.at(-1) === files.at(-1))
+  if (sameProject.length > 0) return { files, running: sameProject, others: [] }
   const isThere = await Promise.all(files.map(exists))
   // Names the places where a config may be, or the gateways of other configs.
   if (!isThere.includes(true)) await findWithFlags(terminal, flags)

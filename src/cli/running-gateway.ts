@@ -1,18 +1,24 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, unlink } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { ServerStatus } from 'toolcrib'
 import type { Config, Environment, ServerInfo } from 'toolcrib/mcp'
-import { socketPath, socketPaths } from './runtime-folder.ts'
+import { extraSocketPaths, pidOfSocket, socketPath, socketPaths } from './runtime-folder.ts'
+import { plain } from './text.ts'
 
 /** What a running gateway reports about itself. */
 export interface GatewayReport {
   readonly pid: number
   readonly version: string
-  readonly url: string
+  /** null: it serves over stdio, to the client that started it. */
+  readonly url: string | null
+  /** What that client calls itself. */
+  readonly client?: string
+  readonly sessions?: number
+  readonly callsUnderWay?: number
   readonly startedAt: string
   readonly files: readonly string[]
   readonly servers: readonly ServerStatus[]
@@ -31,19 +37,48 @@ export class RunningGateway {
     this.report = report
   }
 
-  /** Finds the gateway that serves this config; undefined when there is none, or it does not report in time. */
-  static async find(
-    { config }: { readonly config: Pick<Config, 'files'> },
-    env: Environment,
-  ): Promise<RunningGateway | undefined> {
-    return RunningGateway.#at(socketPath(config.files, env), AbortSignal.timeout(FIND_MS))
+  /** How people tell it from others: `at http://127.0.0.1:7117/mcp`. */
+  get place(): string {
+    const { url, client, pid } = this.report
+    if (url !== null) return `at ${url}`
+    return `over stdio for ${client === undefined ? 'a client' : plain(client)} (pid ${pid})`
+  }
+
+  /**
+   * Finds a gateway that serves this config over HTTP, so that others can use its servers; undefined when there is none,
+   * or it does not report in time.
+   */
+  static async find({ config }: OfConfig, env: Environment): Promise<RunningGateway | undefined> {
+    const main = await RunningGateway.#at(socketPath(config.files, env), AbortSignal.timeout(FIND_MS))
+    return main ?? (await RunningGateway.#extras(config.files, env)).find(({ report }) => report.url !== null)
+  }
+
+  /** All gateways of this config, over HTTP and stdio: the one that `find()` returns first, the others in the order of their start. */
+  static async allOf({ config }: OfConfig, env: Environment): Promise<RunningGateway[]> {
+    const main = RunningGateway.#at(socketPath(config.files, env), AbortSignal.timeout(FIND_MS))
+    const [first, extras] = await Promise.all([main, RunningGateway.#extras(config.files, env)])
+    return [...(first ? [first] : []), ...extras]
   }
 
   /** All gateways that this user has started and that report within a second. */
   static async all(env: Environment): Promise<RunningGateway[]> {
+    return RunningGateway.#reporting(await socketPaths(env))
+  }
+
+  /** Asks all gateways of this config to read config and lockfiles again. */
+  static async reloadAll(found: OfConfig, env: Environment): Promise<void> {
+    await Promise.all((await RunningGateway.allOf(found, env)).map((gateway) => gateway.#reload()))
+  }
+
+  static async #extras(files: readonly string[], env: Environment): Promise<RunningGateway[]> {
+    return RunningGateway.#reporting(await extraSocketPaths(files, env))
+  }
+
+  /** Those over HTTP first. */
+  static async #reporting(paths: readonly string[]): Promise<RunningGateway[]> {
     const signal = AbortSignal.timeout(REPORT_MS)
-    const found = await Promise.all((await socketPaths(env)).map((path) => RunningGateway.#at(path, signal)))
-    return found.filter((gateway) => gateway !== undefined)
+    const found = await Promise.all(paths.map((path) => RunningGateway.#at(path, signal)))
+    return found.filter((gateway) => gateway !== undefined).sort(compareGateways)
   }
 
   static async #at(path: string, signal?: AbortSignal): Promise<RunningGateway | undefined> {
@@ -52,7 +87,8 @@ export class RunningGateway {
     try {
       const report = await readJson<GatewayReport>(await send(path, 'GET', '/status', signal))
       return new RunningGateway(path, report)
-    } catch {
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') await removeIfKilled(path)
       return undefined
     }
   }
@@ -71,8 +107,7 @@ export class RunningGateway {
     return false
   }
 
-  /** Asks it to read its config and lockfiles again. */
-  async reload(): Promise<void> {
+  async #reload(): Promise<void> {
     await text(await send(this.#socketPath, 'POST', '/reload'))
   }
 
@@ -132,6 +167,18 @@ const POLL_MS = 50
 const REPORT_MS = 1_000
 /** A hanging gateway must not delay the start of another. */
 const FIND_MS = 5_000
+
+type OfConfig = { readonly config: Pick<Config, 'files'> }
+
+function compareGateways({ report: a }: RunningGateway, { report: b }: RunningGateway): number {
+  return Number(a.url === null) - Number(b.url === null) || (a.startedAt < b.startedAt ? -1 : 1)
+}
+
+/** The next gateway takes over the main socket of one that was killed; nobody would take over an extra one. */
+async function removeIfKilled(path: string): Promise<void> {
+  const pid = pidOfSocket(path)
+  if (pid !== undefined && !(await isRunning(pid))) await unlink(path).catch(() => {})
+}
 
 async function isRunning(pid: number): Promise<boolean> {
   try {

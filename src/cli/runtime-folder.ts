@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { chmod, mkdir, readdir, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type Environment, stateDirectory } from 'toolcrib/mcp'
 
 /**
@@ -11,13 +11,46 @@ import { type Environment, stateDirectory } from 'toolcrib/mcp'
  */
 export function socketPath(files: readonly string[], env: Environment): string {
   const key = keyOf(files)
-  if (process.platform === 'win32') return `\\\\.\\pipe\\toolcrib-${key}`
-  const path = join(runtimeFolder(env), `${key}.sock`)
-  return path.length <= MAX_SOCKET_PATH ? path : join(shortFolder(), `${key}.sock`)
+  return process.platform === 'win32' ? `\\\\.\\pipe\\toolcrib-${key}` : socketFile(key, env)
+}
+
+/**
+ * The path of the socket of one more gateway of these config files: one that serves a client over stdio, or that was
+ * started while another has `socketPath()`. undefined on Windows, where such sockets could not be listed.
+ */
+export function extraSocketPath(
+  files: readonly string[],
+  env: Environment,
+  pid = process.pid,
+): string | undefined {
+  return process.platform === 'win32' ? undefined : socketFile(`${keyOf(files)}-${pid}`, env)
+}
+
+/** The process id in the path of an extra socket. */
+export function pidOfSocket(path: string): number | undefined {
+  const pid = /-(\d+)\.sock$/.exec(path)?.[1]
+  return pid === undefined ? undefined : Number(pid)
+}
+
+function socketFile(name: string, env: Environment): string {
+  const path = join(runtimeFolder(env), `${name}.sock`)
+  return path.length <= MAX_SOCKET_PATH ? path : join(shortFolder(), `${name}.sock`)
 }
 
 /** The sockets of this user's gateways, whatever their configs; none on Windows. Some may be of gateways that were killed. */
 export async function socketPaths(env: Environment): Promise<string[]> {
+  return (await socketFiles(env)).slice(0, MAX_SOCKETS)
+}
+
+/** The extra sockets of gateways of these config files. */
+export async function extraSocketPaths(files: readonly string[], env: Environment): Promise<string[]> {
+  const start = `${keyOf(files)}-`
+  return (await socketFiles(env)).filter((path) => basename(path).startsWith(start)).slice(0, MAX_SOCKETS)
+}
+
+const MAX_SOCKETS = 50
+
+async function socketFiles(env: Environment): Promise<string[]> {
   if (process.platform === 'win32') return []
   const folders = [...new Set([runtimeFolder(env), shortFolder()])]
   const found = await Promise.all(
@@ -27,10 +60,8 @@ export async function socketPaths(env: Environment): Promise<string[]> {
       return names.filter((name) => name.endsWith('.sock')).map((name) => join(folder, name))
     }),
   )
-  return found.flat().slice(0, MAX_SOCKETS)
+  return found.flat()
 }
-
-const MAX_SOCKETS = 50
 
 async function isPrivate(folder: string): Promise<boolean> {
   const found = await stat(folder).catch(() => undefined)

@@ -74,7 +74,8 @@ async function gatewayElsewhere(
   const here = await findConfig({ cwd, env, optional: true }).catch(() => undefined)
   if (here === undefined || here.config.files.length > 0) return undefined
   const gateways = await RunningGateway.all(env)
-  const [config, ...others] = gateways.flatMap(({ report: { files } }) => (files.length === 1 ? files : []))
+  const configs = gateways.flatMap(({ report: { files } }) => (files.length === 1 ? files : []))
+  const [config, ...others] = new Set(configs)
   if (config === undefined) return undefined
   const message =
     others.length === 0

@@ -61,7 +61,7 @@ export async function runApprove(
     return 1
   }
   await writeLocks(found.locks, next)
-  await (await RunningGateway.find(found, terminal.env))?.reload()
+  await RunningGateway.reloadAll(found, terminal.env)
   const waiting = compareWithLock(next, observed)
   const changes = [...compareWithLock(lockfile, observed), ...approved]
   const unmatched = names.filter((name) => !changes.some(changeMatcher([name])))

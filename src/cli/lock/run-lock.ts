@@ -40,7 +40,7 @@ export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<n
   const locked = keepUnreachable(lockServers(observed, inUse), inUse, failed)
   const changes = inUse ? compareWithLock(inUse, observed) : []
   await writeLockfile(layer.path, { servers: new Map([...kept, ...locked.servers]) })
-  await (await RunningGateway.find(found, terminal.env))?.reload()
+  await RunningGateway.reloadAll(found, terminal.env)
   const outcome: Outcome = {
     lockfile: layer.path,
     servers: locked.servers.size,

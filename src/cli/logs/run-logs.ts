@@ -4,12 +4,12 @@ import type { Readable } from 'node:stream'
 import pc from 'picocolors'
 import type { ServerFlags } from '../flags.ts'
 import { untilSignal } from '../interrupt.ts'
-import { noGateway, type SoughtGateway, seekGateway } from '../require-gateway.ts'
+import { noGateway, type SoughtGateway, seekGateways } from '../require-gateway.ts'
 import type { RunningGateway } from '../running-gateway.ts'
 import { logPath } from '../runtime-folder.ts'
 import type { LogLine } from '../serve/log-book.ts'
 import type { Terminal } from '../terminal.ts'
-import { localTime, plain, wrap } from '../text.ts'
+import { localTime, plain, plural, wrap } from '../text.ts'
 import { unknownServer } from '../unknown-server.ts'
 import { findWithFlags } from '../with-registry.ts'
 
@@ -27,9 +27,15 @@ export async function runLogs(
   flags: LogsFlags,
   exitIn?: (ms: number, exitCode: number) => void,
 ): Promise<number> {
-  const sought = await seekGateway(terminal, flags)
-  const { running } = sought
+  const sought = await seekGateways(terminal, flags)
+  const [running, ...others] = sought.running
   if (server !== undefined) await requireServer(server, { terminal, flags, running })
+  if (running && others.length > 0) {
+    const count = plural(sought.running.length, 'gateway')
+    terminal.note(
+      `${pc.yellow('note')} ${count} of this config are running; this is the log of the one ${running.place}`,
+    )
+  }
   return untilSignal(
     terminal.signals,
     async (signal) => {

@@ -6,13 +6,11 @@ import { type FoundConfig, type OpenedRegistry, openFromConfig } from 'toolcrib/
 import { version } from '../../../package.json'
 import type { TokenFlags } from '../access-token.ts'
 import type { ServerFlags } from '../flags.ts'
-import { serverDigest } from '../gateway-connections.ts'
 import { Interrupted, untilSignal } from '../interrupt.ts'
 import { RunningGateway } from '../running-gateway.ts'
-import { logPath, socketPath } from '../runtime-folder.ts'
+import { logPath } from '../runtime-folder.ts'
 import type { Terminal } from '../terminal.ts'
 import { findWithFlags, noteWarnings } from '../with-registry.ts'
-import { ControlSocket } from './control-socket.ts'
 import { FailureNotes } from './failure-notes.ts'
 import { DRAIN_MS, GatewayAccess, LiveAccess } from './gateway-access.ts'
 import { GatewayLines } from './gateway-lines.ts'
@@ -20,10 +18,10 @@ import { listen } from './http-listener.ts'
 import { LiveConfig, type ReloadOutcome } from './live-config.ts'
 import { LogBook } from './log-book.ts'
 import { LogFile } from './log-file.ts'
+import { openControl } from './open-control.ts'
 import { openStores, type ServeStores } from './open-stores.ts'
 import { pageUrl, servePage } from './serve-page.ts'
 import { Linger, requireProfiles, shownOrigins } from './serve-settings.ts'
-import { describeServer, ServerStream } from './server-stream.ts'
 import { joinGateway, serveOverStdio } from './stdio-door.ts'
 
 export interface ServeFlags extends ServerFlags, TokenFlags {
@@ -138,7 +136,7 @@ async function serveWith(
     live.attach(new LiveAccess(serving.access, gateway, terminal))
     try {
       return flags.stdio
-        ? await serveOverStdio(terminal, gateway, { profile: flags.profile, signal: serving.signal })
+        ? await serveClient(terminal, flags, { ...serving, opened, gateway, live })
         : await serveOverHttp(terminal, flags, {
             ...serving,
             opened,
@@ -167,11 +165,34 @@ function exitProcess(exitCode: number, afterMs: number): void {
   setTimeout(() => process.exit(exitCode), afterMs).unref()
 }
 
-interface HttpServing extends Serving {
+interface GatewayServing extends Serving {
   readonly opened: OpenedRegistry
   readonly gateway: Gateway
   readonly logs: LogBook
   readonly live: LiveConfig
+}
+
+/** Serves the client that started this process. */
+async function serveClient(
+  terminal: Terminal,
+  { profile }: ServeFlags,
+  { found, signal, ...serving }: GatewayServing,
+): Promise<number> {
+  const stopping = new AbortController()
+  const stop = () => stopping.abort()
+  // The client does not wait for the socket, and needs none.
+  const opening = openControl(terminal, found, { ...serving, url: null, stop }).catch(() => undefined)
+  try {
+    return await serveOverStdio(terminal, serving.gateway, {
+      profile,
+      signal: AbortSignal.any([signal, stopping.signal]),
+    })
+  } finally {
+    await (await opening)?.close()
+  }
+}
+
+interface HttpServing extends GatewayServing {
   readonly signIns: SignIns
   readonly stores: ServeStores
 }
@@ -198,27 +219,10 @@ async function serveOverHttp(
     stop = resolve
   })
   signal.addEventListener('abort', stop, { once: true })
-  const startedAt = new Date().toISOString()
-  const control = await ControlSocket.open(socketPath(found.config.files, terminal.env), {
-    logs,
-    status: () => ({
-      pid: process.pid,
-      version,
-      // Used by commands, which run on this machine.
-      url: `${here}${route}`,
-      startedAt,
-      files: live.found.config.files,
-      ...gateway.status(),
-      servers: opened.servers.status(),
-      digests: digestsOf(live.found),
-    }),
-    serveStream: async (stream, profile) =>
-      gateway.serveStdio({ input: stream, output: stream, profile }).closed,
-    describeServer: (server) => describeServer(opened.servers, server),
-    serveServer: (stream, server) => new ServerStream(opened.servers, server, stream).run(),
-    reload: () => live.reload(),
-    stop,
-  })
+  // Commands run on this machine.
+  const url = `${here}${route}`
+  const control = await openControl(terminal, found, { opened, gateway, live, logs, url, stop })
+  if (running) noteRunning(terminal, running, control !== undefined)
   const stopWatching = live.watch(terminal, flags)
   const reload = () => void live.reload()
   if (!endsOnHangUp(terminal, flags)) terminal.signals.on('SIGHUP', reload)
@@ -278,7 +282,7 @@ async function showPage(terminal: Terminal, page: string): Promise<void> {
 function liveConfig(
   terminal: Terminal,
   flags: ServeFlags,
-  { found, opened, logs }: Pick<HttpServing, 'found' | 'opened' | 'logs'>,
+  { found, opened, logs }: Pick<GatewayServing, 'found' | 'opened' | 'logs'>,
 ): LiveConfig {
   const find = async () => {
     const next = await findWithFlags(terminal, flags)
@@ -307,9 +311,11 @@ function noteReload(terminal: Terminal, logs: LogBook, outcome: ReloadOutcome): 
   terminal.note(`${pc.yellow('note')} ${message}`)
 }
 
-function digestsOf({ config }: FoundConfig): Readonly<Record<string, string>> {
-  const servers = Object.entries(config.servers)
-  return Object.fromEntries(servers.map(([name, server]) => [name, serverDigest(server)]))
+/** Two gateways of one config are allowed, but few people want them. */
+function noteRunning(terminal: Terminal, { report }: RunningGateway, isControlled: boolean): void {
+  const step = isControlled ? '"toolcrib stop" stops both' : '"toolcrib stop" stops only that one'
+  const other = `${report.url} (pid ${report.pid})`
+  terminal.note(`${pc.yellow('note')} a gateway of this config is already running at ${other}; ${step}`)
 }
 
 function alreadyRunning({ report }: RunningGateway, cause: unknown): ToolcribError {

@@ -2,10 +2,10 @@ import { Command } from 'commander'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** `toolcrib status`: how the running gateway and its servers are doing. */
+/** `toolcrib status`: how the running gateways and their servers are doing. */
 export function statusCommand(terminal: Terminal): Command {
   return new Command('status')
-    .description('Show the state of the running gateway of this config and of its servers.')
+    .description('Show the state of the running gateways of this config and of their servers.')
     .option('--config <file>', 'the config of the gateway')
     .option('--json', 'print the status as JSON')
     .addHelpText('after', () => terminal.help(HELP))
@@ -16,7 +16,8 @@ export function statusCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Finds the gateway that you started with "toolcrib serve" on the same config. Starts nothing.
+Finds the gateways of the same config: those that you started with "toolcrib serve", and those that clients started with \
+"serve --stdio". Starts nothing. If there are several, --json prints the first one, with the rest in "others".
 
 Examples:
   toolcrib status

@@ -2,26 +2,41 @@ import pc from 'picocolors'
 import { type ServerStatus, ToolcribError } from 'toolcrib'
 import type { ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
-import { requireGateway } from '../require-gateway.ts'
+import { requireGateways } from '../require-gateway.ts'
+import type { RunningGateway } from '../running-gateway.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, localTime, plainLines, plural } from '../text.ts'
 import { findWithFlags } from '../with-registry.ts'
 
-/** Shows how the running gateway and its servers are doing. */
+/** Shows how the running gateways and their servers are doing. */
 export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise<number> {
-  const { report } = await requireGateway(terminal, flags)
+  const [first, ...others] = await requireGateways(terminal, flags)
   await noteBrokenConfig(terminal, flags)
   if (flags.json) {
-    const { digests: _, ...shown } = report
-    terminal.printJson(shown)
+    const more = others.length > 0 ? { others: others.map(shownReport) } : {}
+    terminal.printJson({ ...shownReport(first), ...more })
     return 0
   }
+  showGateway(terminal, first)
+  for (const gateway of others) {
+    terminal.print()
+    showGateway(terminal, gateway)
+  }
+  return 0
+}
+
+function shownReport({ report: { digests: _, ...shown } }: RunningGateway): object {
+  return shown
+}
+
+function showGateway(terminal: Terminal, { report, place }: RunningGateway): void {
   const { url, pid, version, startedAt, servers, sessions, callsUnderWay } = report
-  terminal.say(`${pc.bold(`Toolcrib ${version}`)} at ${pc.cyan(url)}`)
+  const where = url === null ? place : `at ${pc.cyan(url)}`
+  terminal.say(`${pc.bold(`Toolcrib ${version}`)} ${where}`)
   const counts = [
-    `pid ${pid}`,
+    url === null ? '' : `pid ${pid}`,
     `since ${localTime(startedAt).slice(0, 16)}`,
-    typeof sessions === 'number' ? plural(sessions, 'session') : '',
+    url !== null && typeof sessions === 'number' ? plural(sessions, 'session') : '',
     typeof callsUnderWay === 'number' ? `${plural(callsUnderWay, 'call')} under way` : '',
   ]
   terminal.say(pc.dim(counts.filter(Boolean).join(', ')))
@@ -34,7 +49,6 @@ export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise
     terminal.say(pc.dim(`      ${fault}`))
     terminal.say(pc.dim(`      → ${step}`))
   }
-  return 0
 }
 
 /** Notes that a gateway does not apply a config that it cannot read. */

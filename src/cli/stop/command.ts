@@ -2,10 +2,10 @@ import { Command } from 'commander'
 import type { ServerFlags } from '../flags.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** `toolcrib stop`: ends the running gateway. */
+/** `toolcrib stop`: ends the running gateways. */
 export function stopCommand(terminal: Terminal): Command {
   return new Command('stop')
-    .description('Stop the running gateway of this config, and every server it started.')
+    .description('Stop the running gateways of this config, and every server they started.')
     .option('--config <file>', 'the config of the gateway')
     .option('--json', 'print the result as JSON')
     .addHelpText('after', () => terminal.help(HELP))
@@ -16,7 +16,7 @@ export function stopCommand(terminal: Terminal): Command {
 }
 
 const HELP = `
-Calls in flight get ten seconds to finish.
+Calls in flight get ten seconds to finish. Gateways that clients started with "serve --stdio" are stopped too.
 
 Examples:
   toolcrib stop

@@ -1,21 +1,25 @@
 import { ToolcribError } from 'toolcrib'
 import type { ServerFlags } from '../flags.ts'
-import { requireGateway } from '../require-gateway.ts'
+import { requireGateways } from '../require-gateway.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
 
-/** Stops the running gateway, and returns once its process has ended. */
+/** Stops the running gateways, and returns once their processes have ended. */
 export async function runStop(terminal: Terminal, flags: ServerFlags): Promise<number> {
-  const running = await requireGateway(terminal, flags, 'there is nothing to stop')
-  const { pid, url, callsUnderWay } = running.report
+  const running = await requireGateways(terminal, flags, 'there is nothing to stop')
   const line = terminal.progressLine()
-  const calls = typeof callsUnderWay === 'number' && callsUnderWay > 0 ? callsUnderWay : undefined
-  const what = calls === undefined ? 'its servers to end' : `${plural(calls, 'call')} to finish`
-  const isGone = await running.stop({ onWait: () => line.show(`waiting for ${what} …`) })
+  const calls = running.reduce((sum, { report }) => sum + (report.callsUnderWay ?? 0), 0)
+  const what = calls > 0 ? `${plural(calls, 'call')} to finish` : 'servers to end'
+  const onWait = () => line.show(`waiting for ${what} …`)
+  const areGone = await Promise.all(running.map((gateway) => gateway.stop({ onWait })))
   line.clear()
-  if (!isGone)
-    throw new ToolcribError('source-unavailable', `the gateway did not stop; end it with "kill ${pid}"`)
-  if (flags.json) terminal.printJson({ stopped: true, pid, url })
-  else terminal.say(`stopped the gateway at ${url}`)
+  const left = running.filter((_, at) => !areGone[at]).map(({ report }) => report.pid)
+  if (left.length > 0) {
+    const fault = left.length === 1 ? 'the gateway did not stop; end it' : 'gateways did not stop; end them'
+    throw new ToolcribError('source-unavailable', `${fault} with "kill ${left.join(' ')}"`)
+  }
+  const [first, ...others] = running.map(({ report: { pid, url } }) => ({ pid, url }))
+  if (flags.json) terminal.printJson({ stopped: true, ...first, ...(others.length > 0 ? { others } : {}) })
+  else for (const gateway of running) terminal.say(`stopped the gateway ${gateway.place}`)
   return 0
 }
