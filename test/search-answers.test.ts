@@ -130,6 +130,52 @@ describe('what a search activates', () => {
     }
   })
 
+  it.each([
+    ['tool_search', 'load it with tool_search { name }'],
+    ['ToolSearch', 'fetch it with select:<name>'],
+  ] as const)(
+    'leaves out what %s has no room for, and says which and what to do',
+    async (searchTool, use) => {
+      const query = 'select:get_forecast,get_alerts,get_history'
+      const open = (strategy: 'append' | 'dispatch') => {
+        const registry = new ToolRegistry({ mode: 'lazy', maxActive: 2, searchTool, strategy })
+        registerServers(registry)
+        return registry.openSession()
+      }
+      const session = await open('append')
+      const found = await ask(session, searchTool, { query })
+      const [last] = namesOf(found.matches).slice(2)
+      expect(found).toMatchObject({
+        not_activated: [last],
+        hint: `There was no room to load not_activated: when you need one, ${use}. It then takes the place of the tool used longest ago.`,
+      })
+      const step = searchTool === 'tool_search' ? { name: last } : { query: `select:${last}` }
+      const next = await ask(session, searchTool, step)
+      expect(next).not.toHaveProperty('hint')
+      expect(next.evicted).toHaveLength(1)
+      expect(shown(session)).toContain(last)
+
+      const dispatch = await open('dispatch')
+      const told = await ask(dispatch, searchTool, { query })
+      expect(told.hint).toBe('There was no room to load not_activated: you can call them all the same.')
+      expect((await call(dispatch, 'call_tool', { name: last, arguments: { city: 'Oslo' } })).ok).toBe(true)
+    },
+  )
+
+  it('is told by tool_search_regex, too, where there is no room for all', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', maxActive: 2, searchTool: 'tool_search_regex' })
+    registerServers(registry)
+    const session = await registry.openSession()
+    const found = await ask(session, 'tool_search_regex', { pattern: '^get_(forecast|alerts|history)' })
+    expect(found.message).toBe(
+      'Found 3 tools; 2 newly loaded; there was no room for 1 more: a narrower pattern loads the one you need. To use one, call it directly by its name.',
+    )
+    const [left] = namesOf(found.tools).slice(2)
+    const narrower = await ask(session, 'tool_search_regex', { pattern: left })
+    expect(narrower).toMatchObject({ newly_loaded: 1, tools: [{ name: left, loaded: true }] })
+    expect(narrower.message).not.toContain('room')
+  })
+
   it('is everything it returns unless it names less', async () => {
     const registry = new ToolRegistry({ mode: 'lazy', searchTool: 'ToolSearch' })
     registerServers(registry)

@@ -3,7 +3,7 @@ import { isRecord } from '../json.ts'
 import { adviceFor, isPoor } from '../search/search-result.ts'
 import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
-import type { DeferredResult, SearchSession, SearchToolOptions } from './search-session.ts'
+import type { ActivationReport, DeferredResult, SearchSession, SearchToolOptions } from './search-session.ts'
 
 /** A meta-tool's answer: JSON for the model, and the same object for the host. */
 export function answer(structured: object): ToolResult {
@@ -89,6 +89,25 @@ const NO_MATCH = 'No tool matches this pattern. Try a shorter one, or ask with w
 /** What an earlier search for the same thing returned. */
 export function foundBefore({ alreadyFound = [] }: DeferredResult): object {
   return alreadyFound.length > 0 ? { already_found: clipList(alreadyFound) } : {}
+}
+
+/** Where found tools are called from, and how the model loads one. */
+interface Loading extends Pick<SearchToolOptions, 'isDispatch'> {
+  readonly use: string
+}
+
+/** What an answer says about matches that were to be loaded and found no room; undefined when there is none. */
+export function withoutRoom(
+  wanted: readonly string[],
+  { activated, missing }: ActivationReport,
+  { isDispatch, use }: Loading,
+): { readonly names: readonly string[]; readonly hint: string } | undefined {
+  const names = wanted.filter((name) => !activated.includes(name) && !missing.includes(name))
+  if (names.length === 0) return undefined
+  const step = isDispatch
+    ? 'you can call them all the same.'
+    : `when you need one, ${use}. It then takes the place of the tool used longest ago.`
+  return { names: clipList(names), hint: `There was no room to load not_activated: ${step}` }
 }
 
 /** The servers that joined or left since the conversation began, as every search answer names them. */

@@ -68,9 +68,10 @@ async function load(
   const fitting = fitItems(described, options.maxAnswerTokens)
   const names = fitting.map(({ name }) => name)
   const before = new Set(names.filter((name) => session.isActive(name)))
-  const { activated, evicted } = await session.activate(names)
+  const { activated, evicted, missing } = await session.activate(names)
   const tools = fitting.map((tool) => ({ ...tool, loaded: activated.includes(tool.name) }))
   const newlyLoaded = activated.filter((name) => !before.has(name)).length
+  const unloaded = names.length - activated.length - missing.length
   const gone = [...session.takeEvictions(), ...evicted]
   return answer({
     status: 'success',
@@ -78,12 +79,18 @@ async function load(
     total_matches: found.total,
     tools,
     newly_loaded: newlyLoaded,
-    message: `Found ${found.total} ${found.total === 1 ? 'tool' : 'tools'}; ${newlyLoaded} newly loaded. To use one, ${howToCall(options)}.`,
+    message: `Found ${found.total} ${found.total === 1 ? 'tool' : 'tools'}; ${newlyLoaded} newly loaded${noRoom(unloaded, options)}. To use one, ${howToCall(options)}.`,
     ...(gone.length > 0 ? { evicted: gone } : {}),
     ...visible(found),
     ...serverChanges(session),
     ...(found.servers?.length ? { servers: found.servers.slice(0, 25) } : {}),
   })
+}
+
+function noRoom(count: number, { isDispatch }: SearchToolOptions): string {
+  if (count === 0) return ''
+  const step = isDispatch ? 'you can call them all the same' : 'a narrower pattern loads the one you need'
+  return `; there was no room for ${count} more: ${step}`
 }
 
 function visible({ alreadyVisible }: DeferredResult): object {

@@ -11,6 +11,7 @@ import {
   inputInvalid,
   serverChanges,
   verdict,
+  withoutRoom,
 } from './answer.ts'
 import { fitMatches } from './fit-matches.ts'
 import type { SearchSession, SearchToolOptions } from './search-session.ts'
@@ -46,10 +47,13 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
         const { shown: matches, worthActivating } = fitMatches(found, session, limits)
         const shown = matches.map(({ name }) => name)
         const left = found.matches.map(({ name }) => name).filter((name) => !shown.includes(name))
-        const { activated, evicted } = await session.activate(isSelect ? shown : worthActivating)
+        const wanted = isSelect ? shown : worthActivating
+        const report = await session.activate(wanted)
+        const { activated, evicted } = report
         const gone = [...session.takeEvictions(), ...evicted]
         const use = options.isDispatch ? 'call it' : 'fetch it with select:<name>'
         const { note, hint } = verdict(found, { use, activated })
+        const full = withoutRoom(wanted, report, { ...options, use })
         return answer({
           query: echo(query),
           query_kind: isSelect ? 'select' : 'keyword',
@@ -59,12 +63,17 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
           matches: isSelect ? matches.map(({ score: _, ...match }) => match) : matches,
           ...(found.missing?.length ? { missing: clipList(found.missing) } : {}),
           ...(activated.length < matches.length ? { activated } : {}),
+          ...(full ? { not_activated: full.names } : {}),
           ...(gone.length > 0 ? { evicted: gone } : {}),
           ...(found.alreadyVisible.length > 0 ? { already_visible: clipList(found.alreadyVisible) } : {}),
           ...serverChanges(session),
           ...(hint === undefined ? {} : { hint }),
+          ...(full ? { hint: full.hint } : {}),
           ...(left.length > 0
-            ? { omitted: clipList(left), hint: 'These did not fit; select them next.' }
+            ? {
+                omitted: clipList(left),
+                hint: `${full ? `${full.hint} Those omitted` : 'These'} did not fit; select them next.`,
+              }
             : {}),
           ...(found.unmatchedTerms?.length ? { unmatched_terms: clipList(found.unmatchedTerms) } : {}),
           ...(found.readAs ? { read_as: found.readAs } : {}),

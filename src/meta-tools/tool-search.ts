@@ -12,6 +12,7 @@ import {
   inputInvalid,
   serverChanges,
   verdict,
+  withoutRoom,
 } from './answer.ts'
 import { type DefinitionLimit, fitItems, fitMatches, shorten } from './fit-matches.ts'
 import type { DeferredResult, SearchSession, SearchStyle, SearchToolOptions } from './search-session.ts'
@@ -91,8 +92,11 @@ interface Page extends DefinitionLimit {
 /** One step: what is found is checked out. Matches that would not fit into the answer wait at `next_offset`. */
 async function load(session: SearchSession, found: DeferredResult, page: Page): Promise<ToolResult> {
   const { shown: matches, worthActivating } = fitMatches(found, session, page)
-  const { activated, evicted } = await session.activate(worthActivating)
-  const { note, hint } = verdict(found, { use: page.isDispatch ? 'call it' : LOAD_IT, activated })
+  const report = await session.activate(worthActivating)
+  const { activated, evicted } = report
+  const use = page.isDispatch ? 'call it' : LOAD_IT
+  const { note, hint } = verdict(found, { use, activated })
+  const full = withoutRoom(worthActivating, report, { ...page, use })
   return answer({
     query: echo(found.query),
     total: found.total,
@@ -100,10 +104,11 @@ async function load(session: SearchSession, found: DeferredResult, page: Page): 
     ...foundBefore(found),
     matches,
     activated,
+    ...(full ? { not_activated: full.names } : {}),
     evicted: [...session.takeEvictions(), ...evicted],
     ...serverChanges(session),
     ...footer(found, matches.length, page),
-    ...(hint === undefined ? {} : { hint }),
+    ...(full ? { hint: full.hint } : hint === undefined ? {} : { hint }),
   })
 }
 
