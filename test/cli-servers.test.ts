@@ -192,6 +192,21 @@ describe('commands over servers', () => {
     expect(readFileSync(path('tools.json.called'), 'utf8')).toBe('get_rain\n')
   })
 
+  it('call reads a name as the gateway does, and names the choices when several tools have it', async () => {
+    list({ ...RAIN, name: 'get-rain' })
+    configure({ weather: server() })
+    for (const name of ['get-rain', 'get_rain', 'getRain', 'weather.get_rain', 'Weather get_rain'])
+      expect(await toolcrib('call', name, 'city=Oslo')).toMatchObject({ status: 0, stdout: 'get-rain ran\n' })
+    configure({ weather: server(), climate: server() })
+    for (const name of ['get_rain', 'get-rain'])
+      expect(await toolcrib('call', name, 'city=Oslo')).toMatchObject({
+        status: 2,
+        stdout: '',
+        stderr: `error "${name}" is the name of several tools: climate.get-rain, weather.get-rain; call one of these (name-invalid)\n`,
+      })
+    expect(await toolcrib('call', 'climate.get_rain', 'city=Oslo')).toMatchObject({ status: 0 })
+  })
+
   it('call distinguishes a tool failure from a usage error', async () => {
     const failed = await toolcrib('call', 'files.read_text_file', '--arg', 'path=/etc/hostname')
     expect(failed).toMatchObject({

@@ -399,6 +399,30 @@ describe('modes', () => {
   })
 })
 
+describe('resolve', () => {
+  const open = (options: RegistryOptions = {}) => {
+    const registry = new ToolRegistry(options)
+    registry.syncMcp('github', [tool('get-file'), tool('search')])
+    registry.syncMcp('slack', [tool('search')])
+    return registry
+  }
+
+  it('returns the tool that a name means, however it is written', () => {
+    for (const name of ['mcp__github__get-file', 'github.get_file', 'GitHub get file', 'get_file', 'getFile'])
+      expect(open().resolve(name)).toEqual(['mcp__github__get-file'])
+    for (const name of ['get_files', 'slack.get_file', '', 'x'.repeat(3_000)])
+      expect(open().resolve(name)).toEqual([])
+  })
+
+  it('returns all tools that share a name, but not those that the policy denies', () => {
+    expect(open().resolve('search')).toEqual(['mcp__github__search', 'mcp__slack__search'])
+    expect(open().resolve('slack.search')).toEqual(['mcp__slack__search'])
+    const denying = open({ policy: { deny: ['mcp__github__*'] } })
+    expect(denying.resolve('search')).toEqual(['mcp__slack__search'])
+    expect(denying.resolve('get_file')).toEqual(['mcp__github__get-file'])
+  })
+})
+
 describe('explain', () => {
   it('explains why a tool is present or not', async () => {
     const registry = new ToolRegistry({ mode: 'lazy' })

@@ -164,6 +164,22 @@ export class ToolFinder {
     return listing && !other ? view.snapshot.get(listing.name) : undefined
   }
 
+  /**
+   * Returns the tools that a name may mean, in any spelling: several if it is ambiguous. Only permitted ones, unless none
+   * is.
+   */
+  candidates(name: string, isPermitted: (entry: Entry) => boolean): readonly Entry[] {
+    const snapshot = this.#options.catalogue.snapshot()
+    this.#names.sync(snapshot.groups)
+    const entryOf = (listing: Listing) => snapshot.get(listing.name)
+    const permitted = this.#names.candidates(name, (listing) => {
+      const entry = entryOf(listing)
+      return entry !== undefined && isPermitted(entry)
+    })
+    const meant = permitted.length > 0 ? permitted : this.#names.candidates(name, () => true)
+    return meant.flatMap((listing) => entryOf(listing) ?? [])
+  }
+
   /** Returns a few permitted names similar to an unknown one. */
   suggest(name: string, isPermitted: (entry: Entry) => boolean): readonly string[] {
     const { catalogue, availability, suggestions } = this.#options

@@ -12,26 +12,16 @@ function prefixes(server: string): string[] {
   return [`${server}.`, `${server}__`, `mcp__${server}__`]
 }
 
-/** The tool of that name, if there is one. Throws `name-invalid` when several servers have it. */
+/** The tool that a name means, as the gateway reads it. Throws `name-invalid` when several servers have it. */
 export function findTool(registry: ToolRegistry, name: string): ToolSchema | undefined {
-  const fitting = toolsNamed(name, registry)
+  const meant = registry.resolve(name)
+  const fitting = registry.listSchemas().filter((schema) => meant.includes(schema.name))
   if (fitting.length < 2) return fitting[0]
   const names = fitting.map((schema) => toolName(schema.name, schema.mcpServer)).join(', ')
   throw new ToolcribError(
     'name-invalid',
     `"${name}" is the name of several tools: ${names}; call one of these`,
   )
-}
-
-/** The tool with that registered name, otherwise the tools with that name on their server. */
-export function toolsNamed(name: string, registry: ToolRegistry): readonly ToolSchema[] {
-  const schemas = registry.listSchemas()
-  const exact = schemas.find((schema) => schema.name === name)
-  if (exact) return [exact]
-  return schemas.filter((schema) => {
-    const own = schema.name.replace(`mcp__${schema.mcpServer}__`, '')
-    return own === name || prefixes(schema.mcpServer ?? '').some((prefix) => prefix + own === name)
-  })
 }
 
 /** Why there is no tool of that name, and what to do next. */

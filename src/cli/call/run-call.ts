@@ -7,7 +7,7 @@ import { unknownServer } from '../unknown-server.ts'
 import { findWithFlags, type ReadyRegistry, withRegistry } from '../with-registry.ts'
 import { forSchema, readArguments, type TypedArguments, unknownArguments } from './call-arguments.ts'
 import { type CallProgress, callProgress } from './call-progress.ts'
-import { describeUnknown, findTool, serversNamed, toolsNamed } from './find-tool.ts'
+import { describeUnknown, findTool, serversNamed } from './find-tool.ts'
 import { requireWritable, writeOut } from './write-out.ts'
 
 export interface CallFlags extends ServerFlags, RegistryFlags {
@@ -38,7 +38,7 @@ export async function runCall(
   if (named.length === 0 && disabled !== undefined) throw unknownServer(disabled, { servers: [], layers })
   const isServerNamed = named.length > 0
   const progress = callProgress(name, { stream: terminal.errors })
-  const isEnough = (registry: ToolRegistry) => toolsNamed(name, registry).length > 0
+  const isEnough = (registry: ToolRegistry) => registry.resolve(name).length > 0
   const call = (ready: ReadyRegistry) => callOnce(terminal, ready, { name, typed, flags, progress })
   const options = {
     found,

@@ -47,17 +47,28 @@ export class ExactNames {
    * exactly one listing has it.
    */
   find(written: string, accepts: (listing: Listing) => boolean): readonly Listing[] {
-    if (written.length > MAX_WRITTEN) return NOTHING
-    const key = keyOf(written)
+    const { fitting, isBare } = this.#lookUp(written, accepts)
+    return isBare && fitting.length > 1 ? NOTHING : fitting
+  }
+
+  /** The accepted listings that a name may mean: as `find()`, but a bare name gives all that have it. */
+  candidates(written: string, accepts: (listing: Listing) => boolean): readonly Listing[] {
+    return this.#lookUp(written, accepts).fitting
+  }
+
+  #lookUp(
+    written: string,
+    accepts: (listing: Listing) => boolean,
+  ): { readonly fitting: readonly Listing[]; readonly isBare: boolean } {
+    const key = written.length > MAX_WRITTEN ? '' : keyOf(written)
     const held = this.#byHash.get(hashOf(key))
-    if (held === undefined || key === '') return NOTHING
-    const fitting = (held instanceof Set ? [...held] : [held]).filter(accepts)
-    const verbatim = fitting.filter(({ name }) => name === written)
-    if (verbatim.length > 0) return verbatim
-    const inFull = fitting.filter((listing) => keyOf(listing.name) === key || qualifiedKey(listing) === key)
-    if (inFull.length > 0) return inFull
-    const bare = fitting.filter(({ ownName }) => keyOf(ownName) === key)
-    return bare.length === 1 ? bare : NOTHING
+    if (held === undefined || key === '') return { fitting: NOTHING, isBare: false }
+    const accepted = (held instanceof Set ? [...held] : [held]).filter(accepts)
+    const verbatim = accepted.filter(({ name }) => name === written)
+    if (verbatim.length > 0) return { fitting: verbatim, isBare: false }
+    const inFull = accepted.filter((listing) => keyOf(listing.name) === key || qualifiedKey(listing) === key)
+    if (inFull.length > 0) return { fitting: inFull, isBare: false }
+    return { fitting: accepted.filter(({ ownName }) => keyOf(ownName) === key), isBare: true }
   }
 }
 
