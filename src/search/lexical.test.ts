@@ -55,6 +55,33 @@ describe('lexical', () => {
     expect(await where('bicycle')).toEqual(['"bicycle" in parameters'])
   })
 
+  it('names the form of a word that the tool has, where that is another', async () => {
+    const listing = sampleListing(
+      'schedule_meeting',
+      'Schedules a meeting, with scheduled reminders',
+      'планы',
+      {
+        inputSchema: { properties: { calendars: { description: 'Файлы, 日程表' } } },
+      },
+    )
+    const index = opened([listing, sampleListing('other', 'Unrelated')])
+    const why = async (query: string): Promise<unknown> => (await rank(index, query)).matches[0]?.reasons
+    expect(await why('scheduling')).toEqual([
+      '"scheduling" as "schedule" in name, as "scheduled" in description, as "schedules" in description',
+    ])
+    // "schedule" is in "schedules".
+    expect(await why('schedule meetings')).toEqual([
+      '"schedule" in name, description',
+      '"meetings" as "meeting" in name, description',
+    ])
+    expect(await why('calendar')).toEqual(['"calendar" in parameter names'])
+    expect(await why('Файлы планы')).toEqual(['"Файлы" in parameters', '"планы" in server'])
+    expect(await why('schedule_meetings')).toEqual([
+      '"schedule_meetings" as "schedule" in name, as "meeting" in name, description, as "scheduled" in description, as "schedules" in description',
+    ])
+    expect(await why('日程管理')).toEqual(['"日程管理" as "日程" in parameters'])
+  })
+
   it('weighs a name above a description, and a rare word above a common one', async () => {
     expect(
       await names([sampleListing('a', 'Can archive mail'), sampleListing('archive', 'Can do')], 'archive'),

@@ -60,10 +60,16 @@ export class LexicalIndex implements SearchIndex {
 
   /** Reads a query against the index. The result is valid until the next update. */
   scan(words: readonly WeightedWord[], accepts: RankOptions['accepts']): WordScan {
-    const { postings } = this.#vocabulary
     const { listings, size } = this.#numbers
     const terms = queryTerms(words, this.#vocabulary, size)
-    return new WordScan({ words, terms, board: this.#board, postings, listings, accepts })
+    return new WordScan({
+      words,
+      terms,
+      board: this.#board,
+      vocabulary: this.#vocabulary,
+      listings,
+      accepts,
+    })
   }
 
   /** The words with their postings; `numbers` gives the new number of each listing. */

@@ -95,7 +95,7 @@ export function charactersOf(word: string): readonly string[] {
 }
 
 /** Lower case without accents, so that `Café` and `cafe` are the same word. */
-function folded(word: string): string {
+export function folded(word: string): string {
   const lower = word.toLowerCase()
   if (/^[a-z0-9]*$/.test(lower)) return lower
   return lower

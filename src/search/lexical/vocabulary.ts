@@ -10,6 +10,8 @@ const NONE = 0xffffffff
 export class Vocabulary {
   readonly postings = new PostingLists()
   readonly #words = new Map<string, number>()
+  /** By word, the same strings as the keys above. */
+  readonly #texts: string[] = []
   readonly #stems = new Map<string, number>()
   readonly #freeStems: number[] = []
   #stemCount = 0
@@ -33,6 +35,11 @@ export class Vocabulary {
     return this.#words.get(word)
   }
 
+  /** The text of a word that `find()` returned. */
+  wordOf(id: number): string {
+    return this.#texts[id] ?? ''
+  }
+
   findStem(word: string): number | undefined {
     const known = this.#words.get(word)
     return known === undefined ? this.#stems.get(stem(word)) : this.#stemOf[known]
@@ -51,6 +58,7 @@ export class Vocabulary {
     this.#nextForm[id] = this.#firstForm[stemId] ?? NONE
     this.#firstForm[stemId] = id
     this.#words.set(word, id)
+    this.#texts[id] = word
     return id
   }
 

@@ -1,11 +1,11 @@
 import type { Listing } from '../../tool.ts'
 import { acceptEvery, type RankOptions } from '../searcher.ts'
 import { compareNames } from '../top-matches.ts'
-import { FIELDS } from './listing-terms.ts'
-import { LISTING_SHIFT, type PostingLists } from './posting-lists.ts'
+import { LISTING_SHIFT } from './posting-lists.ts'
 import type { Leaders, Scoreboard } from './scoreboard.ts'
 import { wordsOf } from './text-words.ts'
-import type { QueryTerm, WeightedWord } from './vocabulary.ts'
+import type { QueryTerm, Vocabulary, WeightedWord } from './vocabulary.ts'
+import { type Matched, wordReasons } from './word-reasons.ts'
 
 /** What words say about one listing. */
 export interface WordRate {
@@ -30,7 +30,7 @@ interface ScanParts {
   readonly words: readonly WeightedWord[]
   readonly terms: readonly QueryTerm[]
   readonly board: Scoreboard
-  readonly postings: PostingLists
+  readonly vocabulary: Vocabulary
   /** By number. */
   readonly listings: readonly (Listing | undefined)[]
   readonly accepts: RankOptions['accepts']
@@ -73,7 +73,8 @@ export class WordScan {
   }
 
   #read(limit: number, watched: readonly number[], countsAll: boolean): Leaders {
-    const { board, terms, postings, listings, accepts } = this.#scanned
+    const { board, terms, vocabulary, listings, accepts } = this.#scanned
+    const { postings } = vocabulary
     const isAccepted = accepts === acceptEvery ? undefined : (number: number) => this.#isAccepted(number)
     return board.leaders({ terms, postings, limit, watched, end: listings.length, isAccepted, countsAll })
   }
@@ -84,28 +85,8 @@ export class WordScan {
   }
 
   /** For each match, the words it contains and in which fields. */
-  reasonsOf(matches: readonly { readonly number: number }[]): string[][] {
-    const { terms, words, postings } = this.#scanned
-    const sorted = matches.map(({ number }, at) => ({ number, at })).sort((a, b) => a.number - b.number)
-    const listings = Uint32Array.from(
-      sorted.filter(({ number }) => number >= 0),
-      ({ number }) => number,
-    )
-    const first = sorted.length - listings.length
-    const reasons = matches.map((): string[] => [])
-    const fields = new Uint8Array(listings.length)
-    for (const { forms, written } of terms) {
-      fields.fill(0)
-      for (const { list } of forms)
-        postings.findAll(list, listings, (at, place) => {
-          fields[place] = (fields[place] as number) | (postings.notes[at] as number)
-        })
-      const word = quoted(words[written[0] ?? 0])
-      for (let place = 0; place < fields.length; place++)
-        if (fields[place] !== 0)
-          reasons[sorted[first + place]?.at ?? 0]?.push(`${word} in ${FIELD_LABELS[fields[place] ?? 0]}`)
-    }
-    return reasons
+  reasonsOf(matches: readonly Matched[]): string[][] {
+    return wordReasons(matches, this.#scanned)
   }
 
   /** Words that no accepted listing contains, as written. A phrase that stands for a word that one contains is matched. */
@@ -129,8 +110,8 @@ export class WordScan {
 
   /** Whether any accepted listing contains a term. */
   #isHeld({ forms }: QueryTerm): boolean {
-    const { postings, accepts } = this.#scanned
-    const { values, starts, lengths } = postings
+    const { vocabulary, accepts } = this.#scanned
+    const { values, starts, lengths } = vocabulary.postings
     return forms.some(({ list }) => {
       const start = starts[list] as number
       const end = start + (lengths[list] as number)
@@ -147,20 +128,8 @@ export class WordScan {
   }
 }
 
-function quoted(word: WeightedWord | undefined): string {
-  if (word?.written === undefined) return `"${word?.text}"`
-  return word.isMisspelt ? `"${word.written}" read as "${word.text}",` : `"${word.written}" ("${word.text}")`
-}
-
 function bestFirst(a: WordMatch, b: WordMatch): number {
   return (
     b.score - a.score || b.listing.trust - a.listing.trust || compareNames(a.listing.name, b.listing.name)
   )
 }
-
-/** Field names for reasons, indexed by field bits. */
-const FIELD_LABELS: readonly string[] = Array.from({ length: 1 << FIELDS.length }, (_, fields) =>
-  FIELDS.filter((_, at) => (fields & (1 << at)) !== 0)
-    .map(({ label }) => label)
-    .join(', '),
-)
