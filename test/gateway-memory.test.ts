@@ -1,15 +1,16 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { staticEmbedder } from '../src/embedders/static-embedder.ts'
-import { hybrid, memoryStore, ToolRegistry, usageMemory } from '../src/index.ts'
+import { hybrid, memoryStore, type RegistryOptions, ToolRegistry, usageMemory } from '../src/index.ts'
 import { connectClient, openGateway, serveTools } from './gateway.fixture.ts'
 
 const TOKENS = [{ token: 'a'.repeat(20) }, { token: 'b'.repeat(20) }]
 const QUERY = 'resize an image to a smaller width'
 
-async function open(tokens: typeof TOKENS) {
+async function open(tokens: typeof TOKENS, options: RegistryOptions = {}) {
   const memory = usageMemory({ store: memoryStore() })
-  const registry = new ToolRegistry({ searcher: hybrid({ embedder: staticEmbedder() }), memory })
+  const searcher = hybrid({ embedder: staticEmbedder() })
+  const registry = new ToolRegistry({ searcher, memory, ...options })
   const { url } = await serveTools((server) => {
     for (const [name, description] of [
       ['resize_image', 'Resizes an image to a width'],
@@ -34,7 +35,14 @@ it('remembers what served a client, for each token on its own, and names what pr
   expect(answer.note).toBe('Tools that may fit: tools__resize_image; find more with tool_search')
   expect(Object.keys(answer).slice(0, 3)).toEqual(['query', 'note', 'matches'])
   await client.callTool({ name: 'call_tool', arguments: { name: 'tools__resize_image', arguments: {} } })
-  for (const query of ['select:resize_image', 'server:tools', '+image', '/image/']) {
+  for (const query of [
+    'select:resize_image',
+    'server:tools',
+    '+image',
+    '+image +width',
+    'server:tools +"an image"',
+    '/image/',
+  ]) {
     const named = await client.callTool({ name: 'tool_search', arguments: { query } })
     expect(named.structuredContent).not.toHaveProperty('note')
   }
@@ -63,4 +71,17 @@ it('gives the memory of the registry to the only user, and every conversation of
   expect(matches[0]?.name).toBe('tools__resize_image')
   await gateway.close()
   expect(await memory.episodes()).toMatchObject([{ tool: 'mcp__tools__resize_image', source: 'mcp:tools' }])
+})
+
+it('names what found no room as its clients see it', async () => {
+  const { searchAs, gateway } = await open([], { maxActive: 1 })
+  const { client } = await searchAs(undefined)
+  const query = 'select:resize_image,send_mail'
+  const { structuredContent } = await client.callTool({ name: 'tool_search', arguments: { query } })
+  expect(structuredContent).toMatchObject({
+    activated: ['tools__resize_image'],
+    not_activated: ['tools__send_mail'],
+    hint: expect.stringContaining('you can call them all the same'),
+  })
+  await gateway.close()
 })

@@ -113,6 +113,35 @@ describe('what the surface shows anyway', () => {
   })
 })
 
+describe('the score of a match', () => {
+  it('is a probability for words only: names, filters and patterns are not ranked', async () => {
+    const registry = new ToolRegistry({ searcher: hybrid({ embedder: staticEmbedder() }) })
+    registry.syncMcp('mail', [
+      tool('send_message', { description: 'Sends a text to a person.' }),
+      tool('list_folders', { description: 'Lists folders, not a message.' }),
+      tool('move_message', { description: 'Moves a message.' }),
+    ])
+    const scores = async (query: string) => {
+      const { matches, confidence } = await registry.search(query)
+      const byName = matches.map(({ name, score }) => [name.replace('mcp__mail__', ''), score])
+      return { isProbable: confidence !== undefined, ...Object.fromEntries(byName) }
+    }
+    const unranked = { isProbable: false, list_folders: 1, move_message: 1, send_message: 1 }
+    expect(await scores('server:mail')).toEqual(unranked)
+    expect(await scores('+message')).toEqual(unranked)
+    expect(await scores('select:send_message')).toEqual({ isProbable: false, send_message: 1 })
+    expect(await scores('/message/')).toEqual({
+      isProbable: false,
+      list_folders: 1,
+      send_message: 2,
+      move_message: 3,
+    })
+    const asked = await scores('+message zebra folders')
+    expect(asked).toMatchObject({ isProbable: true, send_message: 0, move_message: 0 })
+    expect(asked.list_folders).toBeGreaterThan(0)
+  })
+})
+
 describe('what a search activates', () => {
   it('is named where it is less than what it returns', async () => {
     for (const [searchTool, args] of [

@@ -53,6 +53,7 @@ const ASIDES = [
   'note',
   'already_found',
   'already_visible',
+  'not_activated',
   'evicted',
   'next_offset',
   'missing',
@@ -65,7 +66,7 @@ const ASIDES = [
   'hint',
 ] as const
 
-const LISTS_OF_NAMES: readonly string[] = ['evicted', 'already_visible', 'already_found']
+const LISTS_OF_NAMES: readonly string[] = ['evicted', 'not_activated', 'already_visible', 'already_found']
 
 /**
  * A search's notes besides the definitions that replace its answer: evicted tools, unavailable servers, how to get

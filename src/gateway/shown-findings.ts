@@ -1,10 +1,24 @@
-import { HINT_LIMITS, hintLine, type ToolRegistry, type ToolResult } from 'toolcrib'
+import {
+  HINT_LIMITS,
+  hintLine,
+  parseQuery,
+  ToolcribError,
+  type ToolRegistry,
+  type ToolResult,
+} from 'toolcrib'
 import { isJson, type Json } from './json-rpc.ts'
 import type { CallScene } from './tool-calls.ts'
 import { withTwoDoors } from './tool-list.ts'
 
 /** The fields of search results that contain names. */
-const LISTS_OF_NAMES = ['activated', 'evicted', 'suggestions', 'already_visible', 'already_found']
+const LISTS_OF_NAMES = [
+  'activated',
+  'not_activated',
+  'evicted',
+  'suggestions',
+  'already_visible',
+  'already_found',
+]
 /** How many tools of the same name on other servers are listed with a match. */
 const MAX_TWINS = 5
 /** The states of tools that a client can call. */
@@ -99,9 +113,14 @@ function withHint(structured: Json, searchTool: string): Json {
   return { query, note, matches, ...rest }
 }
 
-/** Names, patterns and mere filters are no guesses: what they match is what was asked for. */
+/** Names, patterns and mere filters are not guesses: what they match is what was asked for. */
 function isRequest(query: unknown): boolean {
-  return typeof query === 'string' && !/^\s*(?:select:|\/|(?:server:|[+-])\S+\s*$)/.test(query)
+  try {
+    return typeof query === 'string' && parseQuery(query).words.length > 0
+  } catch (error) {
+    if (error instanceof ToolcribError) return false
+    throw error
+  }
 }
 
 function fits({ score }: Json): boolean {

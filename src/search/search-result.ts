@@ -46,7 +46,12 @@ export interface SearchResult {
 /** A listing with its score and the reasons for it. */
 export interface SearchMatch {
   readonly name: string
-  /** From `hybrid`, the probability that it is right; from other searchers, a number without a scale. */
+  /**
+   * What it means depends on the query and the searcher. For a request in words, `hybrid` returns the probability that the
+   * match is right, and the result has a `confidence`; scores of other searchers can only be compared within one result.
+   * For names (`select:`) and mere filters (`server:`, `+word`), which are not ranked, it is 1; for `/pattern/`, 1 if the
+   * description matches, 2 if the name does, 3 if both do. 0: it passes the `+word` of a request and fits no other word.
+   */
   readonly score: number
   /** How well it matches, to compare it with the others of the same search; the score by default. */
   readonly fit?: number
