@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { chatVoice } from '../../test/dialects/wire-server/voices/openai-chat.ts'
 import { ToolRegistry } from '../tool-registry.ts'
+import { anthropic } from './anthropic.ts'
 import { openaiChat } from './openai-chat.ts'
-import { forModel } from './search-answer.ts'
+import { forModel, searchNote } from './search-answer.ts'
+import type { WireTools } from './wire-tools.ts'
 
 const $schema = 'http://json-schema.org/draft-07/schema#'
 
@@ -52,6 +54,24 @@ describe('the answer of a search', () => {
   it('says that a tool requested by name is active', () => {
     const structured = { activated: true, name: 'a', parameters: { $schema, type: 'object' } }
     expect(textOf(structured)).toBe('{"activated":true,"name":"a","parameters":{"type":"object"}}')
+  })
+
+  it('keeps beside definitions what found no room, under its wire name', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', maxActive: 1 })
+    const server = (name: string) => ({
+      name,
+      description: `Does ${name}.`,
+      inputSchema: { type: 'object' },
+      execute: () => ({ ok: true as const, value: '' }),
+    })
+    registry.syncMcp('city', [server('one'), server('two.b')])
+    const session = await registry.openSession({ dialect: anthropic() })
+    const query = 'select:one,two.b'
+    const [found] = await session.execute([{ toolCallId: 'a', name: 'tool_search', args: { query } }])
+    const wire = { toWireName: (name: string) => name.replaceAll('.', '-') }
+    expect(searchNote(found?.result.ok && found.result.structured, wire as WireTools)).toMatch(
+      /"not_activated":\["mcp__city__two-b"\].*"hint":"There was no room to load not_activated: /,
+    )
   })
 
   it('is unchanged if its text is not its data', () => {

@@ -57,6 +57,23 @@ describe('a match worth activating', () => {
   })
 })
 
+describe('matches of several servers that nobody approved', () => {
+  const worthOf = (isApproved: boolean) =>
+    worthActivating(
+      ['best 0.96', 'best 0.022', 'other 0.01', 'best 0.005'].map((name) => ({
+        name,
+        score: Number(name.split(' ')[1]),
+        fit: 0.4,
+      })),
+      { isActive: () => false, originOf: (name) => ({ source: `mcp:${name.split(' ')[0]}`, isApproved }) },
+    )
+
+  it('are loaded best first: none stays out while a less likely one comes in', () => {
+    expect(worthOf(false)).toEqual(['best 0.96', 'best 0.022', 'other 0.01'])
+    expect(worthOf(true)).toEqual(['best 0.96'])
+  })
+})
+
 describe('the matches of an answer', () => {
   const definitions = new Map(
     ['wanted', 'unlikely', 'tiny'].map((name) => [

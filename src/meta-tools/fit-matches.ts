@@ -194,7 +194,7 @@ const LIKELY_FROM = 0.5
  * The names of the matches worth activating: those that are active, and those that are not far weaker than the best. A tool
  * that passes `+word` and matches nothing else (score 0) is always far weaker than one that matches, but never than another
  * such tool. A server that nobody approved makes only its own tools unlikely: it may have written one to fit every request.
- * `leaders` are the best matches of earlier pages.
+ * If a match is worth it, so is every likelier one. `leaders` are the best matches of earlier pages.
  */
 export function worthActivating(
   matches: readonly ScoredMatch[],
@@ -213,9 +213,10 @@ export function worthActivating(
         score < FAR_LESS_LIKELY * other && (origin?.isApproved === true || origin?.source === source),
     )
   }
-  const isWorthIt = (match: ScoredMatch) =>
-    session.isActive(match.name) || (matchFit(match) >= FAR_WEAKER * best && !isFarLessLikely(match))
-  return matches.filter(isWorthIt).map(({ name }) => name)
+  const near = matches.filter((match) => matchFit(match) >= FAR_WEAKER * best)
+  const least = Math.min(...near.filter((match) => !isFarLessLikely(match)).map(({ score }) => score))
+  const worthIt = new Set(near.filter(({ score }) => score >= least))
+  return matches.filter((match) => worthIt.has(match) || session.isActive(match.name)).map(({ name }) => name)
 }
 
 /** The probability of a match that is more likely right than not; 0 of any other, and from searchers that do not know. */
