@@ -359,7 +359,7 @@ describe('servers that are still connecting', () => {
       const [error = '', without = ''] = await errorOf(name)
       expect(error).toMatch(
         new RegExp(
-          `^Unknown tool: ${name}\\. Servers failed, so their tools are missing: "bad" \\(spawn ENOENT\\), "worse" \\(x+…\\)\\.$`,
+          `^Unknown tool: ${name}\\. Servers failed, so their tools are missing: "bad" \\(spawn ENOENT\\), "worse" \\(x+…\\)\\. Tell the user what has to be fixed\\.$`,
         ),
       )
       expect(error.length).toBeLessThan(400)
@@ -374,6 +374,27 @@ describe('servers that are still connecting', () => {
       )
     for (const name of ['tool_serch', 'hidden__read', 'a__read'])
       for (const error of await errorOf(name)) expect(error).not.toContain('failed')
+  })
+
+  it('and are still connecting are named to a model that calls what they may have', async () => {
+    const registry = new ToolRegistry()
+    const statuses: ServerStatus[] = [
+      { server: 'slow', state: 'connecting' },
+      { server: 'bad', state: 'failed', reason: 'spawn ENOENT' },
+      ...Array.from({ length: 7 }, (_, at): ServerStatus => ({ server: `s${at}`, state: 'connecting' })),
+    ]
+    registry.attachServers(directory(statuses))
+    const session = await registry.openSession()
+    const errorOf = async (name: string) => {
+      const [answer] = await session.execute([{ toolCallId: '1', name, args: {} }])
+      return answer?.result.ok === false ? answer.result.error : ''
+    }
+    expect(await errorOf('slow__read')).toBe(
+      'Unknown tool: slow__read. Still connecting: "slow"; call again in a moment.',
+    )
+    expect(await errorOf('tool_search')).toBe(
+      'Unknown tool: tool_search. A server failed, so its tools are missing: "bad" (spawn ENOENT). Tell the user what has to be fixed. Still connecting: "slow", "s0", "s1", "s2", "s3", and 3 more; call again in a moment.',
+    )
   })
 
   it('that do not exist are named within limits', async () => {

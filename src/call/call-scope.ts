@@ -2,7 +2,7 @@ import type { Attachment, CapabilityBackends } from '../capability.ts'
 import type { Emit } from '../events.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { FailedServer } from '../registry/server-directory.ts'
+import type { ServerStatus } from '../registry/server-directory.ts'
 import type { Availability } from '../registry/view.ts'
 import type { CallProgress, ToolCall, ToolContext, ToolResult, ToolSource } from '../tool.ts'
 import type { Meter } from '../usage.ts'
@@ -79,8 +79,8 @@ export interface CallScope {
   denial(target: CallTarget): string | undefined
   /** Whether the model was shown a tool of this name that no longer exists. */
   isGone(name: string): boolean
-  /** Returns the failed servers that may be the reason for an unknown name. */
-  failedServers(name: string): readonly FailedServer[]
+  /** Returns the servers that failed or are still connecting, and may be the reason for an unknown name. */
+  missingServers(name: string): readonly ServerStatus[]
   /** Returns a few names close to an unknown one. */
   suggest(name: string): readonly string[]
   /** True if the model has not seen the target's schema: an error about its arguments then includes it. */

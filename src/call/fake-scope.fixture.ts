@@ -57,7 +57,7 @@ export function fakeScope(tools: readonly Tool[], overrides: FakeOverrides = {})
       return tool && { entry: entryOf(tool), args }
     },
     suggest: () => [],
-    failedServers: () => [],
+    missingServers: () => [],
     denial: () => undefined,
     needsSchema: () => false,
     noteUses: () => {},

@@ -1,6 +1,6 @@
 import { readArguments } from '../json.ts'
 import { withoutHidden } from '../names.ts'
-import type { FailedServer } from '../registry/server-directory.ts'
+import type { ServerStatus } from '../registry/server-directory.ts'
 import type { CheckedArguments } from '../schema/check-arguments.ts'
 import { maskArguments } from '../secrets/mask-arguments.ts'
 import { clipText } from '../text.ts'
@@ -104,25 +104,32 @@ function describeUnknown(name: string, scope: CallScope): string {
   if (scope.isGone(name)) return `"${name}" is no longer available: it was removed.${nextStep}`
   const close = scope.suggest(name).slice(0, 5)
   const suggestion = close.length > 0 ? ` Close names: ${close.join(', ')}.` : ''
-  const failed = describeFailed(scope.failedServers(name))
-  return `Unknown tool: ${clipText(name, MAX_SHOWN_NAME) || '(no name)'}.${failed}${suggestion}${nextStep}`
+  const missing = describeMissing(scope.missingServers(name))
+  return `Unknown tool: ${clipText(name, MAX_SHOWN_NAME) || '(no name)'}.${missing}${suggestion}${nextStep}`
 }
 
-const MAX_FAILED = 5
+const MAX_MISSING = 5
 const MAX_REASON = 200
 
-/** Which servers are missing, and why: without them, a correct name looks wrong. */
-function describeFailed(servers: readonly FailedServer[]): string {
-  if (servers.length === 0) return ''
-  const shown = servers
-    .slice(0, MAX_FAILED)
-    .map(({ server, reason }) => `"${server}" (${clipText(withoutHidden(reason), MAX_REASON)})`)
-  const more = servers.length > MAX_FAILED ? `, and ${servers.length - MAX_FAILED} more` : ''
-  const what =
-    servers.length === 1
-      ? 'A server failed, so its tools are missing'
-      : 'Servers failed, so their tools are missing'
-  return ` ${what}: ${shown.join(', ')}${more}.`
+/** Which servers are missing, why, and what to do: without them, a correct name looks wrong. */
+function describeMissing(servers: readonly ServerStatus[]): string {
+  const failed = servers.flatMap((status) =>
+    status.state === 'failed'
+      ? [`"${status.server}" (${clipText(withoutHidden(status.reason), MAX_REASON)})`]
+      : [],
+  )
+  const connecting = servers.flatMap(({ server, state }) => (state === 'connecting' ? [`"${server}"`] : []))
+  const [a, theirs] = failed.length === 1 ? ['A server', 'its'] : ['Servers', 'their']
+  const what = `${a} failed, so ${theirs} tools are missing`
+  const faults = failed.length === 0 ? '' : ` ${what}: ${listed(failed)}. Tell the user what has to be fixed.`
+  return connecting.length === 0
+    ? faults
+    : `${faults} Still connecting: ${listed(connecting)}; call again in a moment.`
+}
+
+function listed(servers: readonly string[]): string {
+  const more = servers.length > MAX_MISSING ? `, and ${servers.length - MAX_MISSING} more` : ''
+  return servers.slice(0, MAX_MISSING).join(', ') + more
 }
 
 function notAvailable(error: string): ToolResult {

@@ -19,23 +19,20 @@ export interface ServerDirectory {
   settled(options: { readonly servers?: readonly string[]; readonly timeoutMs: number }): Promise<void>
 }
 
-/** A server that could not be started or reached, and why. */
-export type FailedServer = Extract<ServerStatus, { readonly state: 'failed' }>
-
 /**
- * Returns the failed servers that may be the reason for an unknown name: the one that the name begins with; if no
- * server has any tools, all of them.
+ * Returns the servers that may be the reason for an unknown name, since they failed or are still connecting: the one that
+ * the name begins with; if no server has any tools, all of them.
  */
-export function failedServersOf(
+export function missingServersOf(
   name: string,
   statuses: readonly ServerStatus[],
   hasTools: boolean,
-): readonly FailedServer[] {
-  const failed = statuses.filter((status) => status.state === 'failed')
+): readonly ServerStatus[] {
+  const missing = statuses.filter(({ state }) => state === 'failed' || state === 'connecting')
   const isOf = (server: string) =>
     [`mcp__${server}__`, `${server}__`, `${server}.`].some((prefix) => name.startsWith(prefix))
-  const owners = failed.filter(({ server }) => isOf(server))
-  return owners.length > 0 || hasTools ? owners : failed
+  const owners = missing.filter(({ server }) => isOf(server))
+  return owners.length > 0 || hasTools ? owners : missing
 }
 
 /** The servers of a directory that a policy permits. The others stay invisible, even their names. */

@@ -5,7 +5,7 @@ import { sourceOfKey } from '../names.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
-import { type FailedServer, failedServersOf, PermittedServers } from '../registry/server-directory.ts'
+import { missingServersOf, PermittedServers, type ServerStatus } from '../registry/server-directory.ts'
 import type { Snapshot } from '../registry/snapshot.ts'
 import { denialOf } from '../registry/view.ts'
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
@@ -57,14 +57,14 @@ export class CallsWithoutSession implements CallScope {
     return false
   }
 
-  failedServers(name: string): readonly FailedServer[] {
+  missingServers(name: string): readonly ServerStatus[] {
     const { services, policy } = this.#options
     const { servers } = services.finder
     if (servers === undefined) return []
     const permitted = new PermittedServers(servers, policy).statuses()
     const sources = [...this.#snapshot.groups.keys()].map(sourceOfKey)
     const hasTools = sources.some((source) => source.kind === 'mcp' && policy.permitsServer(source.server))
-    return failedServersOf(name, permitted, hasTools)
+    return missingServersOf(name, permitted, hasTools)
   }
 
   suggest(name: string): readonly string[] {

@@ -1,9 +1,9 @@
 import type { Entry } from '../registry/entry.ts'
 import {
-  type FailedServer,
-  failedServersOf,
+  missingServersOf,
   PermittedServers,
   type ServerDirectory,
+  type ServerStatus,
 } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import type { Viewpoint } from '../registry/viewpoint.ts'
@@ -102,11 +102,11 @@ export class SessionViewpoint implements Pick<Viewpoint, 'policy' | 'current' | 
     return isDenied ? undefined : permitted
   }
 
-  /** The failed servers that may be the reason for an unknown name, among those that the session may use. */
-  failedServers(name: string, directory: ServerDirectory | undefined): readonly FailedServer[] {
+  /** The servers that failed or are still connecting, and may be the reason for an unknown name, among those that the session may use. */
+  missingServers(name: string, directory: ServerDirectory | undefined): readonly ServerStatus[] {
     if (directory === undefined) return []
     const permitted = new PermittedServers(directory, this.policy).statuses()
-    return failedServersOf(name, permitted, this.current().serverNames().length > 0)
+    return missingServersOf(name, permitted, this.current().serverNames().length > 0)
   }
 
   current(): View {

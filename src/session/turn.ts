@@ -12,7 +12,7 @@ import { promptNote, type SearchLimit, sessionMetaTools } from '../meta-tools/se
 import { isApproved, sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
-import type { FailedServer, ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
+import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import type { SearchOptions } from '../search/search-result.ts'
 import type { ToolCall, ToolDefinition, ToolResult } from '../tool.ts'
@@ -184,9 +184,9 @@ export class Turn implements CallScope, SearchSession, Onlooker {
     return wasHere && viewpoint.current().snapshot.get(name) === undefined
   }
 
-  failedServers(name: string): readonly FailedServer[] {
+  missingServers(name: string): readonly ServerStatus[] {
     const { viewpoint, services } = this.#options
-    return viewpoint.failedServers(name, services.finder.servers)
+    return viewpoint.missingServers(name, services.finder.servers)
   }
 
   suggest(name: string): readonly string[] {
