@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { RunningGateway } from '../running-gateway.ts'
-import { socketPath, userRuntimeFolder } from '../runtime-folder.ts'
+import { extraSocketPath, socketPath, userRuntimeFolder } from '../runtime-folder.ts'
 import { type ControlledGateway, ControlSocket } from './control-socket.ts'
 import { LogBook } from './log-book.ts'
 
@@ -34,8 +34,11 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
 
   const env = () => ({ XDG_RUNTIME_DIR: folder })
   const found = (...files: string[]) => ({ config: { files } })
-  const start = async (gateway: Partial<ControlledGateway> = {}, ...files: string[]) => {
-    const socket = await ControlSocket.open(socketPath(files, env()), {
+  const start = async (
+    { path, ...gateway }: Partial<ControlledGateway> & { path?: string } = {},
+    ...files: string[]
+  ) => {
+    const socket = await ControlSocket.open(path ?? socketPath(files, env()), {
       logs: new LogBook(),
       status: () => ({ pid: process.pid, servers: [] }),
       serveStream: async () => {},
@@ -70,6 +73,20 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     if (usual)
       expect(socketPath(['/a'], { HOME: folder })).toBe(socketPath(['/a'], { XDG_RUNTIME_DIR: usual }))
     else expect(socketPath(['/a'], { HOME: '/h' })).toMatch(/^\/h\/\.local\/state\/toolcrib\/run\//)
+  })
+
+  it('lets lock and approve reload every gateway of the config', async () => {
+    const reloaded: string[] = []
+    const reload = (name: string) => ({ reload: async () => void reloaded.push(name) })
+    await start(reload('main'), '/a')
+    await start(reload('other config'), '/b')
+    const path = extraSocketPath(['/a'], env()) ?? ''
+    await start({ ...reload('over stdio'), path, status: () => ({ url: null, servers: [] }) }, '/a')
+    await RunningGateway.reloadAll(found('/a'), env())
+    expect(reloaded.sort()).toEqual(['main', 'over stdio'])
+    // Others cannot use the servers of a gateway over stdio.
+    await open.shift()?.close()
+    expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
   })
 
   it('can be reached by its owner alone', async () => {
