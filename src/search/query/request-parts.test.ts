@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { parseQuery } from './query.ts'
-import { readRequest, requestParts } from './request.ts'
+import { readRequest } from './request.ts'
+import { requestParts } from './request-parts.ts'
 
 describe('request parts', () => {
   it('are empty for a request for one thing', () => {
@@ -18,6 +19,21 @@ describe('request parts', () => {
 
   it('leave out parts that say too little on their own', () => {
     expect(requestParts('Hi there. Book a table for two people tonight, thanks a lot.')).toEqual([])
+  })
+
+  it('may be shorter if they begin with a verb', () => {
+    expect(requestParts('translate the page and upload it to the drive')).toEqual([
+      'translate the page',
+      'upload it to the drive',
+    ])
+    expect(requestParts('compare large files and small folders')).toEqual([])
+  })
+
+  it('are joined by "or", too', () => {
+    expect(requestParts('create a slide deck or generate slides from a text')).toEqual([
+      'create a slide deck',
+      'generate slides from a text',
+    ])
   })
 
   it('are found at once in hostile texts', () => {

@@ -1,8 +1,10 @@
-import { STOP_WORDS, wordsOf } from '../lexical/text-words.ts'
+import { wordsOf } from '../lexical/text-words.ts'
 import type { WeightedWord } from '../lexical/vocabulary.ts'
 import { everydayVerbs } from './everyday-phrases.ts'
 import { isForeignFunctionWord, soundsForeign, translated } from './other-languages.ts'
 import type { Query } from './query.ts'
+import { MAX_CHARACTERS, requestParts } from './request-parts.ts'
+import { type Value, valuesOf, valueWords } from './values.ts'
 
 /**
  * The weight of a word inside a value (a quotation, a path, an address): it says what a tool works on, not what the
@@ -13,14 +15,11 @@ const VALUE_WEIGHT = 0.5
 const RARE_VALUE_WEIGHT = 0.25
 const RARE_BELOW = 3
 
-/** The weight of a tool word that an everyday phrase of the request means. */
-const EVERYDAY_WEIGHT = 0.5
+/** The weight of a tool word that the request implies: by an everyday phrase, or by the kind of a value. */
+const IMPLIED_WEIGHT = 0.5
 
 /** The weight of a word that a misspelt one is read as: it may have been meant to be another. */
 const MISSPELT_WEIGHT = 0.7
-
-/** Maximum characters that an embedder reads of a query: enough for any request. */
-const MAX_CHARACTERS = 2_000
 
 /** A query as `hybrid` reads it. */
 export interface Request {
@@ -42,32 +41,47 @@ export interface RequestPart {
 
 /** Reads a query. `holders` returns how many listings contain a word: only words that none contains are translated. */
 export function readRequest(query: Query, holders: (word: string) => number): Request {
-  const values = valueWords(query.text)
+  const asked = unquoted(query.text.slice(0, MAX_CHARACTERS))
+  const isToolWord = (word: string) => holders(word) > 0
+  const values = valuesOf(asked, isToolWord)
+  const inValues = valueWords(asked, values)
   const text = query.words.join(' ').slice(0, MAX_CHARACTERS)
-  const isForeign = soundsForeign(query.words, (word) => wordsOf(word).every((one) => holders(one) === 0))
+  const isForeign = soundsForeign(query.words, (word) => !wordsOf(word).some(isToolWord))
   const weigh = (words: readonly string[]) =>
-    words.flatMap((word) => weighWord(word, values, holders, isForeign))
+    words.flatMap((word) => weighWord(word, inValues, holders, isForeign))
   const words = weigh(query.words)
-  const added = everydayVerbs(text).map(
-    ({ phrase, verb }): WeightedWord => ({
-      text: verb,
-      weight: EVERYDAY_WEIGHT,
-      written: phrase,
-      isAdded: true,
-    }),
-  )
-  const plain = [...words.filter(({ weight }) => weight === 1), ...added].map((word) => word.text)
+  const implied = impliedWords(text, values)
+  const plain = [...words.filter(({ weight }) => weight === 1), ...implied].map((word) => word.text)
   const hasFilters =
     query.required.length + query.excluded.length + query.servers.length + query.phrases.length > 0
-  const parts = hasFilters ? [] : requestParts(query.text)
+  const parts = hasFilters ? [] : requestParts(asked)
   return {
     text,
     plainText: plain.length === 0 ? text : plain.join(' ').slice(0, MAX_CHARACTERS),
-    words: [...words, ...added],
+    words: [...words, ...implied],
     parts: parts.map((part) => ({ text: part, words: weigh(part.split(/\s+/)) })),
     // Two words that no list of words knows are as likely to be misspelt.
     isForeign: isForeign && (query.words.length > 2 || words.some(({ written }) => written !== undefined)),
   }
+}
+
+/** A request that is one quotation, without its marks. */
+function unquoted(text: string): string {
+  return /^\s*["“”„]([^"“”„]*)["“”„]\s*$/u.exec(text)?.[1] ?? text
+}
+
+/** The words of tools that a text implies: those that its everyday phrases mean, and the kinds of its values. */
+function impliedWords(text: string, values: readonly Value[]): WeightedWord[] {
+  const implied = new Map(everydayVerbs(text).map(({ phrase, verb }) => [verb, phrase]))
+  const own = new Set(wordsOf(text))
+  for (const { text: value, kind } of values)
+    if (kind !== undefined && !own.has(kind) && !implied.has(kind)) implied.set(kind, value)
+  return Array.from(implied, ([word, written]) => ({
+    text: word,
+    weight: IMPLIED_WEIGHT,
+    written,
+    isAdded: true,
+  }))
 }
 
 /** Those of a request's words that may be misspelt: not names, nor words of values, nor those that stand for others. */
@@ -121,48 +135,4 @@ function weighWord(
   const meanings = translated(word)
   if (meanings.length > 0) return meanings.map((text) => ({ text, weight: 1, written: word }))
   return isForeignFunctionWord(word) ? [] : [{ text: word, weight: 1 }]
-}
-
-// Quotations (not apostrophes), <placeholders>, addresses, paths, file names, numbers.
-const VALUE =
-  /(?<![\p{L}\p{N}])'([^']{1,80})'(?!\p{L})|["“”„]([^"“”„]{1,80})["“”„]|`([^`]{1,80})`|<([^<>]{1,60})>|(\bhttps?:\S+)|([\w.+-]+@[\w.-]+)|([\w-]+(?:[./\\][\w-]+)+)|(#?\b\d[\d.,:-]*\b)/gu
-
-/** The words that a request contains only inside values, in lower case: "the disk <disk name>" is about a disk. */
-function valueWords(text: string): ReadonlySet<string> {
-  const found = new Set<string>()
-  const outside = text.slice(0, MAX_CHARACTERS).replace(VALUE, (...match) => {
-    for (const word of wordsOf(match.slice(1).find(Boolean) ?? '')) found.add(word)
-    return ' '
-  })
-  for (const word of wordsOf(outside)) found.delete(word)
-  return found
-}
-
-/** Minimum words, besides stop words, for a part to have a meaning of its own. */
-const MIN_TELLING_WORDS = 3
-
-/** Further parts are read only as part of the whole. */
-const MAX_PARTS = 6
-
-// Boundaries between requests: sentences, clauses and conjunctions.
-const BORDER =
-  /(?:[.?!;\n]+(?:\s+|$)|,\s+|\s+(?=(?:and|then|also|as well as|plus)\s))(?:(?:and|then|also|as well as|plus)\s+)*/i
-
-/**
- * Splits a request for several things into parts ("find the cheapest flight to Rome, then book it and mail me the
- * ticket"). Returns an empty list if it asks for one thing.
- */
-export function requestParts(text: string): string[] {
-  const parts = text
-    .slice(0, MAX_CHARACTERS)
-    .split(BORDER)
-    .map((part) => part.trim())
-  const telling = parts.filter((part) => tellingWords(part) >= MIN_TELLING_WORDS)
-  return telling.length < 2 ? [] : telling.slice(0, MAX_PARTS)
-}
-
-function tellingWords(part: string): number {
-  let count = 0
-  for (const word of part.split(/\s+/)) if (!STOP_WORDS.has(word.toLowerCase())) count++
-  return count
 }
