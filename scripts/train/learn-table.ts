@@ -1,11 +1,20 @@
 import { TextTokens } from '../../src/embedders/text-tokens.ts'
+import type { Listing } from '../../src/tool.ts'
 import { contrast, type Pair } from './contrast.ts'
 import type { Gloss } from './corpora.ts'
 import type { DataSet } from './datasets.ts'
 import { distill, readModels } from './distill.ts'
 import { imitate, type Model } from './imitate.ts'
 import { likeGroups } from './like-groups.ts'
-import { glossPair, keepNeighbours, listingPairs, questionPairs, withNoise } from './pairs.ts'
+import {
+  type GroupedPair,
+  glossPair,
+  keepNeighbours,
+  listingPairs,
+  questionPairs,
+  withGaps,
+  withNoise,
+} from './pairs.ts'
 import { seededRandom, shuffled } from './random.ts'
 import type { Teacher } from './teacher.ts'
 import { teacherText } from './teacher-text.ts'
@@ -26,6 +35,10 @@ export interface LearnOptions {
   /** How often labelled queries occur per epoch: each is worth more than a name. */
   readonly queryTurns: number
   readonly glossesPerEpoch: number
+  /** The share of the tokens that each text lacks, other ones in each epoch. */
+  readonly gaps: number
+  /** How often to learn, each time in another order; the result is the mean. */
+  readonly draws: number
   /** Of the network for requests: its units, the size of its first steps, and how much of what it adds is kept. */
   readonly units: number
   readonly networkRate: number
@@ -43,6 +56,8 @@ export const DEFAULTS: LearnOptions = {
   maxQueriesPerSet: 7_000,
   queryTurns: 8,
   glossesPerEpoch: 6_000,
+  gaps: 0.1,
+  draws: 3,
   units: 64,
   networkRate: 0.0005,
   networkShare: 0.5,
@@ -60,50 +75,100 @@ export interface LearnedTable {
 const MAX_TOKENS = 128
 const BATCH = 256
 
-/** Learns a token table: distilled from the teacher, then contrastive on names, descriptions and labelled queries. */
+/**
+ * Learns a token table: distilled from the teacher, then contrastive on names, descriptions and labelled queries, in
+ * several orders from the same start.
+ */
 export async function learnTable(
   sets: readonly DataSet[],
   glosses: readonly Gloss[],
   teacher: Teacher,
   options: LearnOptions,
 ): Promise<LearnedTable> {
-  const random = seededRandom(options.seed)
   const { vocabulary, rows, axes } = await distill(sets, teacher, options.dimensions)
-  const table = new TrainableTable(rows, options.dimensions)
-  const network = new TrainableNetwork(options.dimensions, options.units, options.seed)
   const tokens = new TextTokens(new Map(vocabulary.map((token, row) => [token, row])))
   const read = (text: string): number[] => tokens.read(text, MAX_TOKENS)
-  const models = await readModels(sets, glosses, teacher, axes, read)
   const listings = sets.flatMap((set) => set.listings)
-  const told = listings.flatMap((listing) => listingPairs(listing, read))
-  const groupOf = likeGroups(listings, await teacher.vectorsOf(listings.map(teacherText)))
-  const meanings = glosses.map((gloss, at) => glossPair(gloss, at, read))
+  const trained = sets.flatMap(({ queries }) => queries.filter(({ isHeldOut }) => !isHeldOut))
+  const lessons: Lessons = {
+    sets,
+    read,
+    models: await readModels(sets, glosses, teacher, axes, read),
+    told: listings.flatMap((listing) => listingPairs(listing, read)),
+    groupOf: likeGroups(listings, await teacher.vectorsOf(listings.map(teacherText))),
+    meanings: glosses.map((gloss, at) => glossPair(gloss, at, read)),
+    requestWords: trained.flatMap(({ text }) => read(text)),
+  }
+  const draws = Array.from({ length: options.draws }, (_, draw) => {
+    console.log(`draw ${draw + 1} of ${options.draws}`)
+    return learnOnce(lessons, rows, options, seededRandom(options.seed + draw))
+  })
+  return {
+    vocabulary,
+    rows: meanOf(draws.map((draw) => draw.rows)),
+    network: meanOf(draws.map((draw) => draw.network)),
+  }
+}
 
+/** What every draw learns from. */
+interface Lessons {
+  readonly sets: readonly DataSet[]
+  readonly read: (text: string) => number[]
+  readonly models: readonly Model[]
+  readonly told: readonly GroupedPair[]
+  readonly groupOf: (listing: Listing) => string
+  readonly meanings: readonly GroupedPair[]
+  /** Of all trained requests. */
+  readonly requestWords: readonly number[]
+}
+
+function learnOnce(
+  lessons: Lessons,
+  start: Float32Array,
+  options: LearnOptions,
+  random: () => number,
+): Omit<LearnedTable, 'vocabulary'> {
+  const { models } = lessons
+  const table = new TrainableTable(start, options.dimensions)
+  const network = new TrainableNetwork(options.dimensions, options.units, options.seed)
   for (let epoch = 1; epoch <= options.imitationEpochs; epoch++) {
     const likeness = imitateAll(table, shuffled(models, random), options.rate)
     console.log(`  imitation ${epoch}: cosine ${likeness.toFixed(3)}`)
   }
-  const trained = sets.flatMap(({ queries }) => queries.filter(({ isHeldOut }) => !isHeldOut))
-  const requestWords = trained.flatMap(({ text }) => read(text))
   for (let epoch = 1; epoch <= options.epochs; epoch++) {
-    const questions = { read, groupOf, maxQueries: options.maxQueriesPerSet, random }
-    const asked = Array.from({ length: options.queryTurns }, () =>
-      sets.flatMap((set) => questionPairs(set, questions)),
-    )
-    const meant = shuffled(meanings, random).slice(0, options.glossesPerEpoch)
-    const pairs = keepNeighbours([...told, ...asked.flat(), ...meant], random)
-    const progress = (share: number): number => (epoch - 1 + share) / options.epochs
+    const pairs = epochPairs(lessons, options, random)
     const stepAt = (share: number): void => {
-      const size = 1 - 0.9 * progress(share)
+      const size = 1 - (0.9 * (epoch - 1 + share)) / options.epochs
       table.step(options.rate * size)
       network.step(options.networkRate * size)
     }
-    const noisy = withNoise(pairs, requestWords, random)
     const learners = { table, network, stepAt }
-    const loss = contrastAll(learners, noisy, shuffled(models, random), options.imitation)
+    const loss = contrastAll(learners, pairs, shuffled(models, random), options.imitation)
     console.log(`  epoch ${epoch}: loss ${loss.toFixed(3)} over ${pairs.length} pairs`)
   }
-  return { vocabulary, rows: table.rows, network: network.rows(options.networkShare) }
+  return { rows: Float32Array.from(table.rows), network: network.rows(options.networkShare) }
+}
+
+/** The pairs of one epoch, in the order of learning. */
+function epochPairs(
+  { sets, read, told, groupOf, meanings, requestWords }: Lessons,
+  { maxQueriesPerSet: maxQueries, queryTurns, glossesPerEpoch, gaps }: LearnOptions,
+  random: () => number,
+): Pair[] {
+  const asked = Array.from({ length: queryTurns }, () =>
+    sets.flatMap((set) => questionPairs(set, { read, groupOf, maxQueries, random })),
+  )
+  const meant = shuffled(meanings, random).slice(0, glossesPerEpoch)
+  const pairs = keepNeighbours([...told, ...asked.flat(), ...meant], random)
+  return withGaps(withNoise(pairs, requestWords, random), gaps, random)
+}
+
+function meanOf(draws: readonly Float32Array[]): Float32Array {
+  const mean = new Float32Array(draws[0]?.length ?? 0)
+  for (const draw of draws)
+    for (let at = 0; at < mean.length; at++)
+      mean[at] = (mean[at] as number) + (draw[at] as number) / draws.length
+  return mean
 }
 
 /** One epoch of imitation; returns the mean cosine to the models. */

@@ -109,6 +109,15 @@ export function withNoise(pairs: readonly Pair[], noise: readonly number[], rand
   })
 }
 
+/** Leaves a share of the tokens of each text out: what it means must not hang on one word. */
+export function withGaps(pairs: readonly Pair[], share: number, random: () => number): Pair[] {
+  const thinned = (tokens: readonly number[]): readonly number[] => {
+    const kept = tokens.filter(() => random() >= share)
+    return kept.length === 0 ? tokens : kept
+  }
+  return pairs.map((pair) => ({ ...pair, asked: thinned(pair.asked), answer: thinned(pair.answer) }))
+}
+
 function pick({ relevant }: LabelledQuery, random: () => number): Listing {
   return relevant[Math.floor(random() * relevant.length)] as Listing
 }

@@ -2,7 +2,7 @@
  * Trains the token table of `staticEmbedder()`; with `npm run train -- ranker`, the ranker of `hybrid` (ranker.ts).
  *
  *   npm run train -- --data <sets> --apis <OpenAPI folder> --glosses <WordNet dict folder>
- *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v5.bin]
+ *                    --minilm <model folder> --runtime <folder> [--out models/tool-table-v6.bin]
  *
  * `--data` has one folder per set (scripts/train/datasets.ts describes them); `--apis` and `--glosses` add broader texts
  * and are optional; `--minilm` has the all-MiniLM-L6-v2 files in the layout of `minilm()`; `--runtime` is a folder where
@@ -39,8 +39,8 @@ const { values } = parseArgs({
     minilm: { type: 'string' },
     runtime: { type: 'string', default: '.' },
     cache: { type: 'string', default: '.bench/teacher' },
-    out: { type: 'string', default: 'models/tool-table-v5.bin' },
-    name: { type: 'string', default: 'tool-table-v5' },
+    out: { type: 'string', default: 'models/tool-table-v6.bin' },
+    name: { type: 'string', default: 'tool-table-v6' },
     without: { type: 'string', default: '' },
     seed: { type: 'string', default: String(DEFAULTS.seed) },
   },
