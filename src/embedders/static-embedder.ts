@@ -6,7 +6,7 @@ import { ToolcribError } from '../errors.ts'
 import type { Embedder } from '../search/vectors/embedder.ts'
 import { TokenTable } from './token-table.ts'
 
-const MODEL_PATH = join('models', 'tool-table-v5.bin')
+const MODEL_PATH = join('models', 'tool-table-v6.bin')
 const DIMENSIONS = 256
 const MAX_LEVELS = 4
 /**
@@ -34,7 +34,7 @@ export function staticEmbedder(options: StaticEmbedderOptions = {}): Embedder {
   }
   return {
     get name() {
-      return options.path === undefined && table === undefined ? 'tool-table-v5' : open().header.name
+      return options.path === undefined && table === undefined ? 'tool-table-v6' : open().header.name
     },
     get dimensions() {
       return options.path === undefined && table === undefined ? DIMENSIONS : open().header.dimensions
