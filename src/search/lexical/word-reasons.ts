@@ -32,25 +32,24 @@ export function wordReasons(matches: readonly Matched[], query: ReadQuery): stri
   )
   const first = sorted.length - numbers.length
   const reasons = matches.map((): string[] => [])
-  const fieldsOf = (lists: readonly number[]) => {
-    const fields = new Uint8Array(numbers.length)
-    for (const list of lists)
-      postings.findAll(list, numbers, (at, place) => {
-        fields[place] = (fields[place] as number) | (postings.notes[at] as number)
-      })
-    return fields
-  }
+  const literal = new Uint8Array(numbers.length)
   for (const [word, lists] of listsByWord(query)) {
     const asked = folded(word.text.normalize('NFKC'))
-    // "meeting" is in "meetings".
-    const literal = fieldsOf(lists.filter((list) => query.vocabulary.wordOf(list).includes(asked)))
-    const others = lists
-      .map((list) => ({ own: query.vocabulary.wordOf(list), list }))
-      .filter(({ own }) => !own.includes(asked))
-      .map(({ own, list }) => ({ own, fields: fieldsOf([list]) }))
+    const others = new Map<number, OtherForm[]>()
+    literal.fill(0)
+    for (const list of lists) {
+      const own = query.vocabulary.wordOf(list)
+      // "meeting" is in "meetings".
+      const isLiteral = own.includes(asked)
+      postings.findAll(list, numbers, (at, place) => {
+        const fields = postings.notes[at] as number
+        if (isLiteral) literal[place] = (literal[place] as number) | fields
+        else if (others.get(place)?.push({ own, fields }) === undefined) others.set(place, [{ own, fields }])
+      })
+    }
     const label = quoted(word)
     for (let place = 0; place < numbers.length; place++) {
-      const places = describePlaces(place, literal, others)
+      const places = describePlaces(literal[place] as number, others.get(place))
       if (places !== '') reasons[sorted[first + place]?.at ?? 0]?.push(`${label} ${places}`)
     }
   }
@@ -70,19 +69,17 @@ function listsByWord({ words, terms }: ReadQuery): Map<WeightedWord, number[]> {
   return lists
 }
 
-/** Another form of a word of the query, and for each match a bit per field that contains it. */
+/** Another form of a word of the query that a match contains, with a bit for each field. */
 interface OtherForm {
   readonly own: string
-  readonly fields: Uint8Array
+  readonly fields: number
 }
 
-function describePlaces(place: number, literal: Uint8Array, others: readonly OtherForm[]): string {
-  const asWritten = literal[place] ? `in ${FIELD_LABELS[literal[place] ?? 0]}` : ''
-  const held = others.filter(({ fields }) => fields[place] !== 0)
-  if (held.length === 0) return asWritten
-  const named = held
-    .map(({ own, fields }) => ({ own, fields: fields[place] ?? 0 }))
-    .sort((a, b) => firstField(a.fields) - firstField(b.fields))
+function describePlaces(literal: number, others: readonly OtherForm[] | undefined): string {
+  const asWritten = literal === 0 ? '' : `in ${FIELD_LABELS[literal]}`
+  if (others === undefined) return asWritten
+  const named = others
+    .toSorted((a, b) => firstField(a.fields) - firstField(b.fields))
     .map(({ own, fields }) => `as "${own}" in ${FIELD_LABELS[fields]}`)
   return [asWritten, ...named].filter(Boolean).slice(0, MAX_NAMED).join(', ')
 }
