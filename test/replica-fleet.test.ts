@@ -6,10 +6,24 @@ import { Replicas, type ReplicaWork } from '../src/gateway/replicas.ts'
 const url = inject('redisUrl') ?? ''
 const FLEET = 60
 
+const PATIENCE_MS = 500
+const ARRIVAL_MS = 6_000
+
+/** The replicas that still wait until all others have recorded themselves. */
+const arriving = new Set<NodeJS.Timeout>()
+
 /** Timers that are ten times as fast, but for the one that waits for answers: all of them come from this process. */
 const schedule = (ms: number, fire: () => void) => {
-  const timer = setTimeout(fire, ms === 500 ? 20_000 : ms / 10).unref()
-  return () => clearTimeout(timer)
+  const end = () => {
+    arriving.delete(timer)
+    fire()
+  }
+  const timer = setTimeout(end, ms === PATIENCE_MS ? 20_000 : ms / 10).unref()
+  if (ms === ARRIVAL_MS) arriving.add(timer)
+  return () => {
+    arriving.delete(timer)
+    clearTimeout(timer)
+  }
 }
 
 class NoWork implements ReplicaWork {
@@ -67,6 +81,8 @@ describe.skipIf(url === '')(`${FLEET} replicas on one Redis`, () => {
       expect(await said()).toBe(1)
     }
 
+    // Until then, nobody knows whether the list of replicas is complete.
+    await vi.waitUntil(() => arriving.size === 0, { timeout: 15_000 })
     // All of them are waited for: each says once that it does not have the session.
     expect(await first.replicas.wanted('nobody has it')).toBe('none')
     expect(await said()).toBe(1 + FLEET)
