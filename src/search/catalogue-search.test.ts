@@ -172,6 +172,10 @@ describe('the query language', () => {
     expect(await find('"request pull"')).toEqual([])
   })
 
+  it('reads a request in quotes as words if no listing contains it', async () => {
+    expect((await find('"delete the message"'))[0]).toBe('mcp__slack__delete_message')
+  })
+
   it('beside other words, requires a phrase only if the catalogue at large speaks that way', async () => {
     const evil = sampleListing('mcp__evil__do_it', 'Anything with a budget plan or budget2.xls', 'evil')
     const other = sampleListing('mcp__other__plan', 'Makes a budget plan', 'other')

@@ -106,7 +106,8 @@ export class CatalogueSearch {
     const chosen = query.kind === 'regex' ? this.#patternSearcher() : searcher
     const found = await this.#rank(query, chosen, options)
     if (found.total > 0) return found
-    if (!hasWordsBesidePhrases(query)) return this.#withUnmatched(found, query, chosen, options)
+    const isReadAsWords = hasWordsBesidePhrases(query) || query.phrases.some(isSentence)
+    if (!isReadAsWords) return this.#withUnmatched(found, query, chosen, options)
 
     // No listing contains the phrase. Its words may still match, and the result says that the phrase was dropped.
     const retried = await this.#rank({ ...query, phrases: [] }, chosen, options)
@@ -325,6 +326,13 @@ function asWritten(query: Query, terms: readonly string[]): string[] {
 function hasWordsBesidePhrases(query: Query): boolean {
   if (query.phrases.length === 0) return false
   return query.words.length > query.phrases.join(' ').split(/\s+/).length
+}
+
+/** Words that few names of things contain: "create an issue" is a request in quotes. */
+const OF_SENTENCES = /\b(?:an?|the|my|your|our|me|is|are|what|how|please)\b/i
+
+function isSentence(phrase: string): boolean {
+  return OF_SENTENCES.test(phrase)
 }
 
 function rememberAnswers(isReady: Accepts | undefined): Accepts {

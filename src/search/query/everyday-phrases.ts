@@ -59,6 +59,10 @@ const PHRASES: Readonly<Record<string, string>> = {
   'report a bug': 'create issue',
   'file a bug': 'create issue',
   'open a ticket': 'create issue ticket',
+  'open an issue': 'create issue',
+  'open a pr': 'create pull request',
+  'open a pull request': 'create pull request',
+  'open a case': 'create case',
   'raise a ticket': 'create issue ticket',
   zip: 'create archive compress',
   unzip: 'extract archive',
@@ -104,6 +108,8 @@ const PHRASES: Readonly<Record<string, string>> = {
   undo: 'revert reset',
   // Saying things to people
   'tell everyone': 'send message post',
+  'let the team know': 'send message post',
+  'say hi': 'send message',
   'tell everybody': 'send message post',
   'let everyone know': 'send message post',
   'let everybody know': 'send message post',
@@ -207,10 +213,15 @@ export function everydayVerbs(text: string): readonly { readonly phrase: string;
       next = Math.max(next, at + phrase.words.length)
       for (const verb of phrase.verbs)
         if (!words.includes(verb) && !verbs.has(verb) && verbs.size < MAX_VERBS)
-          verbs.set(verb, phrase.words.join(' '))
+          verbs.set(verb, asWritten(phrase.words))
     }
   }
   return Array.from(verbs, ([verb, phrase]) => ({ phrase, verb }))
+}
+
+/** `what s in` is "what's in". */
+function asWritten(words: readonly string[]): string {
+  return words.join(' ').replace(/ (?=[st](?: |$))/g, "'")
 }
 
 const NUMBER = /^\d+$/

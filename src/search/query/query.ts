@@ -176,6 +176,19 @@ function readWords(text: string): Pick<Query, 'words' | 'required' | 'excluded' 
   }
 }
 
+/** Whether a query has filters beside its words. */
+export function hasFilters({ required, excluded, servers, phrases }: Query): boolean {
+  return required.length + excluded.length + servers.length + phrases.length > 0
+}
+
+/** The text of a query without filters, as far as it is read and without hidden characters; quoted texts stay. */
+export function freeText(query: Query): string {
+  const text = readPart(withoutHidden(query.text))
+  if (!hasFilters(query)) return text
+  const free = [...text.matchAll(TOKEN)].filter(([token, operator]) => !operator && !FILTER.test(token))
+  return free.map(([token]) => token).join(' ')
+}
+
 /** A word without surrounding punctuation. */
 function trimWord(token: string): string {
   return token.replace(/^[^\p{L}\p{N}\p{M}\p{S}_/.]+|[^\p{L}\p{N}\p{M}\p{S}_#*]+$/gu, '')

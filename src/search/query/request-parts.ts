@@ -6,8 +6,8 @@ export const MAX_CHARACTERS = 2_000
 /** Minimum words, besides stop words, for a part to have a meaning of its own. */
 const MIN_WORDS = 3
 
-/** The same for a part that begins with a verb: "upload it to the drive" is a request, "large files" may be one of a list. */
-const MIN_WORDS_AFTER_VERB = 2
+/** The same after a verb: "upload it to the drive" is a request, "large files" may be one of a list. */
+const MIN_WORDS_AFTER_VERB = 1
 
 /** Further parts are read only as part of the whole. */
 const MAX_PARTS = 6
@@ -23,6 +23,7 @@ const BORDER =
 export function requestParts(text: string): string[] {
   const parts = text
     .slice(0, MAX_CHARACTERS)
+    .replace(/[^\S\n]+/g, ' ')
     .split(BORDER)
     .map((part) => part.trim())
   const telling = parts.filter(isTelling)
@@ -30,11 +31,16 @@ export function requestParts(text: string): string[] {
 }
 
 function isTelling(part: string): boolean {
-  const words = part.split(/\s+/)
+  const [first = '', ...others] = part.split(/\s+/)
+  const after = tellingWords(others)
+  if (after + tellingWords([first]) >= MIN_WORDS) return true
+  return after >= MIN_WORDS_AFTER_VERB && VERBS.has(first.toLowerCase())
+}
+
+function tellingWords(words: readonly string[]): number {
   let count = 0
   for (const word of words) if (!STOP_WORDS.has(word.toLowerCase())) count++
-  if (count >= MIN_WORDS) return true
-  return count >= MIN_WORDS_AFTER_VERB && VERBS.has(words[0]?.toLowerCase() ?? '')
+  return count
 }
 
 /** What requests and the names of tools begin with. */

@@ -2,9 +2,9 @@ import { wordsOf } from '../lexical/text-words.ts'
 import type { WeightedWord } from '../lexical/vocabulary.ts'
 import { everydayVerbs } from './everyday-phrases.ts'
 import { isForeignFunctionWord, soundsForeign, translated } from './other-languages.ts'
-import type { Query } from './query.ts'
+import { freeText, hasFilters, type Query } from './query.ts'
 import { MAX_CHARACTERS, requestParts } from './request-parts.ts'
-import { type Value, valuesOf, valueWords } from './values.ts'
+import { shownValue, type Value, valuesOf, valueWords } from './values.ts'
 
 /**
  * The weight of a word inside a value (a quotation, a path, an address): it says what a tool works on, not what the
@@ -17,6 +17,9 @@ const RARE_BELOW = 3
 
 /** The weight of a tool word that the request implies: by an everyday phrase, or by the kind of a value. */
 const IMPLIED_WEIGHT = 0.5
+
+/** Maximum implied words: a request would otherwise be more about them than about itself. */
+const MAX_IMPLIED = 6
 
 /** The weight of a word that a misspelt one is read as: it may have been meant to be another. */
 const MISSPELT_WEIGHT = 0.7
@@ -41,7 +44,7 @@ export interface RequestPart {
 
 /** Reads a query. `holders` returns how many listings contain a word: only words that none contains are translated. */
 export function readRequest(query: Query, holders: (word: string) => number): Request {
-  const asked = unquoted(query.text.slice(0, MAX_CHARACTERS))
+  const asked = unquoted(freeText(query).slice(0, MAX_CHARACTERS))
   const isToolWord = (word: string) => holders(word) > 0
   const values = valuesOf(asked, isToolWord)
   const inValues = valueWords(asked, values)
@@ -52,9 +55,7 @@ export function readRequest(query: Query, holders: (word: string) => number): Re
   const words = weigh(query.words)
   const implied = impliedWords(text, values)
   const plain = [...words.filter(({ weight }) => weight === 1), ...implied].map((word) => word.text)
-  const hasFilters =
-    query.required.length + query.excluded.length + query.servers.length + query.phrases.length > 0
-  const parts = hasFilters ? [] : requestParts(asked)
+  const parts = hasFilters(query) ? [] : requestParts(asked)
   return {
     text,
     plainText: plain.length === 0 ? text : plain.join(' ').slice(0, MAX_CHARACTERS),
@@ -74,14 +75,15 @@ function unquoted(text: string): string {
 function impliedWords(text: string, values: readonly Value[]): WeightedWord[] {
   const implied = new Map(everydayVerbs(text).map(({ phrase, verb }) => [verb, phrase]))
   const own = new Set(wordsOf(text))
-  for (const { text: value, kind } of values)
-    if (kind !== undefined && !own.has(kind) && !implied.has(kind)) implied.set(kind, value)
+  for (const value of values)
+    for (const word of value.implies)
+      if (!own.has(word) && !implied.has(word)) implied.set(word, shownValue(value))
   return Array.from(implied, ([word, written]) => ({
     text: word,
     weight: IMPLIED_WEIGHT,
     written,
     isAdded: true,
-  }))
+  })).slice(0, MAX_IMPLIED)
 }
 
 /** Those of a request's words that may be misspelt: not names, nor words of values, nor those that stand for others. */
