@@ -137,6 +137,11 @@ describe('lexical', () => {
     expect(unmatchedTerms).toEqual(['Zebra', 'quokka'])
   })
 
+  it('reports no numbers, which no tool is expected to mention', async () => {
+    const { unmatchedTerms } = await rank(opened([sampleListing('get_weather', '')]), 'weather 17 #42 v3')
+    expect(unmatchedTerms).toEqual(['v3'])
+  })
+
   it('finds text written without spaces, with accents, or in another alphabet', async () => {
     const listings = [
       sampleListing('jp_weather', '東京の天気予報を取得します'),

@@ -41,6 +41,7 @@ describe('the scores of a search', () => {
 describe('a search that finds nothing', () => {
   it('is explained once', async () => {
     expect(await shown('zebra')).toMatch(/^nothing matches "zebra"; try other words, .*\n$/)
+    expect(await shown('"zebra zoo"')).toMatch(/^nothing matches "zebra zoo"; /)
     expect(await shown('/zebra/')).toMatch(/^nothing matches "\/zebra\/"; try another pattern, .*\n$/)
     expect(await shown('select:zebra')).toMatch(/^no such tool: zebra; find it with .*\n$/)
   })

@@ -90,7 +90,7 @@ export function showResult(
   // The advice is for models: without matches, it says the same, and a person can do more.
   if (matches.length === 0 && missing.length === 0 && faults.length === 0)
     terminal.say(
-      `nothing matches "${cut(plain(query), MAX_QUERY)}"; try ${kind === 'regex' ? 'another pattern' : 'other words'}, or see every tool with "toolcrib list"`,
+      `nothing matches ${inQuotes(cut(plain(query), MAX_QUERY))}; try ${kind === 'regex' ? 'another pattern' : 'other words'}, or see every tool with "toolcrib list"`,
     )
   else if (matches.length > 0 && advice !== undefined) terminal.say(pc.yellow(plain(advice)))
   for (const { name, score, description, reasons } of matches) {
@@ -98,7 +98,7 @@ export function showResult(
     const shown = scores === undefined ? '–' : shownScore(score)
     terminal.print(`${pc.dim(shown.padStart(6))}  ${pc.green(toolName(name, server))}`)
     terminal.print(`        ${cut(plain(description), rest)}`)
-    if (reasons.length > 0) terminal.say(pc.dim(`        because ${reasons.join('; ')}`))
+    if (reasons.length > 0) terminal.say(pc.dim(`        because ${plain(reasons.join('; '))}`))
   }
   const lines = [
     ...(total > matches.length
@@ -108,7 +108,7 @@ export function showResult(
   ]
   if (matches.length > 0 && lines.length > 0) terminal.say(pc.dim(`\n${lines.join('\n')}`))
   if (words.length > 0 && advice === undefined)
-    terminal.say(pc.yellow(`\nno tool mentions: ${cut(words.join(', '), MAX_QUERY)}`))
+    terminal.say(pc.yellow(`\nno tool mentions: ${cut(plain(words.join(', ')), MAX_QUERY)}`))
   for (const fault of faults) terminal.say(pc.yellow(`${matches.length > 0 ? '\n' : ''}${fault}`))
   if (missing.length > 0)
     terminal.say(
@@ -139,4 +139,9 @@ function meaningOfScores(
 function shownScore(score: number): string {
   if (score === 0) return '–'
   return score < 0.01 ? '<0.01' : score.toFixed(2)
+}
+
+/** A query that is a quotation already has its marks. */
+function inQuotes(query: string): string {
+  return /^["“„].*["”]$/.test(query) ? query : `"${query}"`
 }

@@ -89,7 +89,7 @@ export class WordScan {
     return wordReasons(matches, this.#scanned)
   }
 
-  /** Words that no accepted listing contains, as written. A phrase that stands for a word that one contains is matched. */
+  /** Words that no accepted listing contains, as written; not numbers, which no tool is expected to mention. A phrase that stands for a word that one contains is matched. */
   unmatchedWords(): string[] {
     const { words, terms } = this.#scanned
     const held = terms.filter((term) => this.#isHeld(term))
@@ -103,7 +103,11 @@ export class WordScan {
     )
     const unmatched = words.filter(
       ({ text, written = text.toLowerCase(), isAdded }, place) =>
-        read.has(place) && !matched.has(place) && !isAdded && !understood.has(written),
+        read.has(place) &&
+        !matched.has(place) &&
+        !isAdded &&
+        !understood.has(written) &&
+        HAS_LETTER.test(text),
     )
     return [...new Set(unmatched.map(({ text, written }) => written ?? text))]
   }
@@ -127,6 +131,8 @@ export class WordScan {
     return listing !== undefined && this.#scanned.accepts(listing)
   }
 }
+
+const HAS_LETTER = /\p{L}/u
 
 function bestFirst(a: WordMatch, b: WordMatch): number {
   return (
