@@ -82,7 +82,7 @@ export function useCommandLine(options: Pick<TerminalOptions, 'schedule'> = {}) 
     configure: (mcpServers: object) => writeFileSync(path('.mcp.json'), JSON.stringify({ mcpServers })),
     /** A server that lists what was passed to `list()`. */
     server: (...args: string[]) => fixture('changing-server.mjs', path('tools.json'), ...args),
-    /** A server whose calls never end; it logs them to a file. */
+    /** A server that logs its calls to `calls.txt`; they end once there is a `calls.txt.end`. */
     slowServer: () => fixture('slow-server.mjs', path('calls.txt')),
     /** A server that never responds. */
     silentServer: () => ({ command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] }),

@@ -5,14 +5,15 @@ import { promisify } from 'node:util'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
+import { appeared, RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
 import { childrenOf, isRunning, useServe } from './serve.fixture.ts'
 
 // Every gateway is a process of its own, with servers as processes behind it.
 vi.setConfig({ testTimeout: 60_000 })
 
-const { path, environment, toolcrib, toolcribWith, start, write, list, server, configure } = useCommandLine()
+const { path, environment, toolcrib, toolcribWith, start, write, list, server, slowServer, configure } =
+  useCommandLine()
 const serveWith = useServe({ start })
 
 describe('toolcrib serve', () => {
@@ -179,6 +180,44 @@ describe('toolcrib serve', () => {
       `note a gateway of this config is already running at ${first.url} (pid ${first.pid}); "`,
     )
     expect((await first.ended).stderr).not.toContain('already running')
+  })
+
+  it.each([
+    ['of its own', () => undefined],
+    ['that joined another', () => serve('--mode', 'full')],
+  ])('lets calls over stdio finish when it is stopped, at a gateway %s', async (_, startOther) => {
+    configure({ slow: slowServer() })
+    await startOther()
+    const client = await connectStdio('--mode', 'full')
+    await vi.waitFor(async () => expect((await client.listTools()).tools).not.toEqual([]), 30_000)
+    const called = client.callTool({ name: 'slow__wait', arguments: {} })
+    await appeared(path('calls.txt'))
+    await said('status --json', /"callsUnderWay": 1/)
+    const stopped = toolcrib('stop')
+    // A gateway that others could join cannot be found from then on.
+    await vi.waitFor(async () => {
+      const { stdout, stderr } = await toolcrib('status', '--json')
+      expect(stdout + stderr).toMatch(/"state": "draining"|no gateway is running/)
+    }, 30_000)
+    write('calls.txt.end', '')
+    expect((await called).content).toEqual([{ type: 'text', text: 'waited' }])
+    expect((await stopped).status).toBe(0)
+    await client.close()
+  })
+
+  it('ends at once when a client over stdio leaves, whatever is in flight', async () => {
+    configure({ slow: slowServer() })
+    const client = await connectStdio('--mode', 'full')
+    await vi.waitFor(async () => expect((await client.listTools()).tools).not.toEqual([]), 30_000)
+    const called = client.callTool({ name: 'slow__wait', arguments: {} }).catch(() => 'cancelled')
+    await appeared(path('calls.txt'))
+    const pid = (client.transport as StdioClientTransport).pid ?? 0
+    const stopped = toolcrib('stop')
+    await said('status --json', /"state": "draining"/)
+    await client.close()
+    expect(await called).toBe('cancelled')
+    expect((await stopped).status).toBe(0)
+    expect(isRunning(pid)).toBe(false)
   })
 
   it('is a door to the running gateway over stdio, and starts no server twice', async () => {

@@ -31,6 +31,7 @@ export class ControlSocket {
   readonly path: string
   readonly #server: Server
   readonly #streams: Set<Duplex>
+  #closed: Promise<unknown> | undefined
 
   private constructor(path: string, server: Server, streams: Set<Duplex>) {
     this.path = path
@@ -66,13 +67,19 @@ export class ControlSocket {
     return new ControlSocket(path, server, streams)
   }
 
+  /** Removes the file, so that nobody finds the gateway any more; open streams stay open. */
+  stopListening(): void {
+    if (this.#closed) return
+    this.#closed = once(this.#server, 'close')
+    this.#server.close()
+  }
+
   /** Closes it, with every stream. The file is removed. */
   async close(): Promise<void> {
+    this.stopListening()
     for (const stream of this.#streams) stream.destroy()
-    const closed = once(this.#server, 'close')
-    this.#server.close()
     this.#server.closeAllConnections()
-    await closed
+    await this.#closed
   }
 }
 

@@ -237,14 +237,16 @@ async function serveOverHttp(
   } finally {
     terminal.signals.off('SIGHUP', reload)
     gateway.markStopping()
-    // The socket first: nobody should join a gateway that is about to end.
-    await Promise.all([control?.close(), stopWatching()])
+    // The socket first: nobody should join a gateway that is about to end. Clients that have joined it get their answers.
+    control?.stopListening()
+    await stopWatching()
     const hasReplicas = stores.announcements !== undefined
     const lingerMs = new Linger(flags, terminal).msFor(signal.reason, { hasReplicas })
     await listener.stopAccepting({ lingerMs })
     // Its event streams would keep connections open.
     await inspector.close()
     await Promise.all([gateway.close(), listener.close({ graceMs: DRAIN_MS })])
+    await control?.close()
   }
   return 0
 }

@@ -26,15 +26,18 @@ export async function joinGateway(
   })
 }
 
-/** Serves the client at stdin and stdout, until it closes stdin or a signal ends the process. */
+/**
+ * Serves the client at stdin and stdout until it closes stdin, which ends its calls, or the signal is aborted, which lets
+ * calls in flight finish.
+ */
 export async function serveOverStdio(
   { input, output }: Terminal,
   gateway: Gateway,
   { profile, signal }: { readonly profile: string | undefined; readonly signal: AbortSignal },
 ): Promise<number> {
-  const aborted = once(signal, 'abort')
+  const drained = once(signal, 'abort').then(() => gateway.close())
   const door = gateway.serveStdio({ input, output, profile })
-  await Promise.race([door.closed, aborted])
+  await Promise.race([door.closed, drained])
   await door.close()
   // An open stdin would keep the process alive.
   input.destroy()
