@@ -65,11 +65,6 @@ export class RunningGateway {
     return RunningGateway.#reporting(await socketPaths(env))
   }
 
-  /** Asks all gateways of this config to read config and lockfiles again. */
-  static async reloadAll(found: OfConfig, env: Environment): Promise<void> {
-    await Promise.all((await RunningGateway.allOf(found, env)).map((gateway) => gateway.#reload()))
-  }
-
   static async #extras(files: readonly string[], env: Environment): Promise<RunningGateway[]> {
     return RunningGateway.#reporting(await extraSocketPaths(files, env))
   }
@@ -95,25 +90,41 @@ export class RunningGateway {
 
   /**
    * Asks it to stop, and returns whether its process ended in time; calls in flight may finish. `onWait` is called
-   * periodically.
+   * periodically. Never rejects.
    */
   async stop({ timeoutMs = STOP_MS, onWait = () => {} } = {}): Promise<boolean> {
-    await text(await send(this.#socketPath, 'POST', '/stop'))
-    for (let waitedMs = 0; waitedMs < timeoutMs; waitedMs += POLL_MS) {
-      if (!(await this.#isThere())) return true
+    const timeUp = AbortSignal.timeout(timeoutMs)
+    // One that does not answer may have just ended.
+    await this.#post('/stop', timeUp)
+    while (!timeUp.aborted) {
+      if (!(await this.#isThere(timeUp))) return true
       onWait()
       await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     }
     return false
   }
 
-  async #reload(): Promise<void> {
-    await text(await send(this.#socketPath, 'POST', '/reload'))
+  /**
+   * Asks it to read config and lockfiles again, and returns false if it is running but has not done so. Never rejects.
+   */
+  async reload(): Promise<boolean> {
+    return (await this.#post('/reload')) || !(await this.#isThere(AbortSignal.timeout(REPORT_MS)))
+  }
+
+  /** Returns whether it did as it was asked. */
+  async #post(route: string, signal?: AbortSignal): Promise<boolean> {
+    try {
+      const response = await send(this.#socketPath, 'POST', route, signal)
+      await text(response)
+      return response.statusCode === 200
+    } catch {
+      return false
+    }
   }
 
   /** The socket closes first, while calls in flight finish; then the process ends. */
-  async #isThere(): Promise<boolean> {
-    const isAnswering = await send(this.#socketPath, 'GET', '/status').then(
+  async #isThere(signal: AbortSignal): Promise<boolean> {
+    const isAnswering = await send(this.#socketPath, 'GET', '/status', signal).then(
       (response) => response.resume() !== undefined,
       () => false,
     )

@@ -13,7 +13,7 @@ import { askServers, type Observation, requireLockfile, unapprovedServers } from
 import { confirm } from '../confirm.ts'
 import type { ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
-import { RunningGateway } from '../running-gateway.ts'
+import { reloadGateways } from '../reload-gateways.ts'
 import { findingsOf, showChanges, summarise, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural, shellWord } from '../text.ts'
@@ -61,7 +61,7 @@ export async function runApprove(
     return 1
   }
   await writeLocks(found.locks, next)
-  await RunningGateway.reloadAll(found, terminal.env)
+  await reloadGateways(terminal, found)
   const waiting = compareWithLock(next, observed)
   const changes = [...compareWithLock(lockfile, observed), ...approved]
   const unmatched = names.filter((name) => !changes.some(changeMatcher([name])))

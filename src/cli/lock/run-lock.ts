@@ -19,7 +19,7 @@ import { type AlikeServers, alikeServers } from '../alike-servers.ts'
 import { askServers, lockCommand, type Observation } from '../ask-servers.ts'
 import type { ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
-import { RunningGateway } from '../running-gateway.ts'
+import { reloadGateways } from '../reload-gateways.ts'
 import { showChanges, showFindings, withDigests } from '../show-changes.ts'
 import type { Terminal } from '../terminal.ts'
 import { plain, plural } from '../text.ts'
@@ -40,7 +40,7 @@ export async function runLock(terminal: Terminal, flags: ServerFlags): Promise<n
   const locked = keepUnreachable(lockServers(observed, inUse), inUse, failed)
   const changes = inUse ? compareWithLock(inUse, observed) : []
   await writeLockfile(layer.path, { servers: new Map([...kept, ...locked.servers]) })
-  await RunningGateway.reloadAll(found, terminal.env)
+  await reloadGateways(terminal, found)
   const outcome: Outcome = {
     lockfile: layer.path,
     servers: locked.servers.size,

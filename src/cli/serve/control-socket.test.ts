@@ -10,11 +10,14 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { fakeTerminal } from '../fake-terminal.fixture.ts'
+import { reloadGateways } from '../reload-gateways.ts'
 import { RunningGateway } from '../running-gateway.ts'
 import { extraSocketPath, socketPath, userRuntimeFolder } from '../runtime-folder.ts'
 import { type ControlledGateway, ControlSocket } from './control-socket.ts'
@@ -52,6 +55,20 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     return socket
   }
 
+  /** A gateway that breaks the connection of whoever asks it for something, and that may end then. */
+  const startBreaking = async (
+    path: string,
+    { report, isEnding }: { readonly report: object; readonly isEnding: boolean },
+  ) => {
+    const server = createHttpServer((request, response) => {
+      if (request.method === 'GET') return response.end(JSON.stringify(report))
+      if (isEnding) server.close()
+      return request.socket.destroy()
+    })
+    onTestFinished(() => void server.close())
+    await once(server.listen(path), 'listening')
+  }
+
   it('lets a command of the same config find the gateway, and no other', async () => {
     await start({}, '/a/toolcrib.toml')
     expect((await RunningGateway.find(found('/a/toolcrib.toml'), env()))?.report).toEqual({
@@ -82,11 +99,32 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     await start(reload('other config'), '/b')
     const path = extraSocketPath(['/a'], env()) ?? ''
     await start({ ...reload('over stdio'), path, status: () => ({ url: null, servers: [] }) }, '/a')
-    await RunningGateway.reloadAll(found('/a'), env())
-    expect(reloaded.sort()).toEqual(['main', 'over stdio'])
+    const { terminal, stderr } = fakeTerminal({ env: env() })
+    await reloadGateways(terminal, found('/a'))
+    expect([reloaded.sort(), stderr()]).toEqual([['main', 'over stdio'], ''])
     // Others cannot use the servers of a gateway over stdio.
     await open.shift()?.close()
     expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
+  })
+
+  it('lets lock and approve continue when a gateway cannot be told, or ends meanwhile', async () => {
+    const reloaded: string[] = []
+    const extra = (pid: number) => extraSocketPath(['/a'], env(), pid) ?? ''
+    const report = (name: string) => ({
+      url: `http://${name}/mcp`,
+      pid: process.pid,
+      servers: [],
+      files: ['/a'],
+    })
+    await start({ reload: async () => void reloaded.push('main') }, '/a')
+    await startBreaking(extra(101), { report: report('ending'), isEnding: true })
+    await startBreaking(extra(102), { report: report('broken'), isEnding: false })
+    const { terminal, stderr } = fakeTerminal({ env: env() })
+    await reloadGateways(terminal, found('/a'))
+    expect(reloaded).toEqual(['main'])
+    expect(stderr()).toBe(
+      'note the gateway at http://broken/mcp has not read the lockfile; see "toolcrib logs", or restart it\n',
+    )
   })
 
   it('can be reached by its owner alone', async () => {
@@ -188,6 +226,18 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     const running = await RunningGateway.find(found('/a'), env())
     expect(await running?.stop()).toBe(true)
     expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
+  })
+
+  it('counts a gateway as stopped that ends before it is asked, or while it is', async () => {
+    const socket = await start({}, '/a')
+    const gone = await RunningGateway.find(found('/a'), env())
+    await socket?.close()
+    open = []
+    expect(await gone?.stop()).toBe(true)
+    const report = { pid: process.pid, servers: [] }
+    await startBreaking(socketPath(['/a'], env()), { report, isEnding: true })
+    const ending = await RunningGateway.find(found('/a'), env())
+    expect(await ending?.stop()).toBe(true)
   })
 
   it.runIf(process.platform === 'linux')('counts a process that nobody has waited for as gone', async () => {
