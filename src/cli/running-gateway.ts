@@ -105,14 +105,16 @@ export class RunningGateway {
   }
 
   /**
-   * Asks it to read config and lockfiles again, and returns false if it is running but has not done so. Never rejects.
+   * Asks it to read config and lockfiles again, and returns false if it is running but has not done so in time. Never
+   * rejects.
    */
-  async reload(): Promise<boolean> {
-    return (await this.#post('/reload')) || !(await this.#isThere(AbortSignal.timeout(REPORT_MS)))
+  async reload({ timeoutMs = RELOAD_MS } = {}): Promise<boolean> {
+    const isReloaded = await this.#post('/reload', AbortSignal.timeout(timeoutMs))
+    return isReloaded || !(await this.#isThere(AbortSignal.timeout(REPORT_MS)))
   }
 
   /** Returns whether it did as it was asked. */
-  async #post(route: string, signal?: AbortSignal): Promise<boolean> {
+  async #post(route: string, signal: AbortSignal): Promise<boolean> {
     try {
       const response = await send(this.#socketPath, 'POST', route, signal)
       await text(response)
@@ -174,6 +176,8 @@ export class RunningGateway {
 
 /** Longer than a gateway waits for calls in flight and its servers. */
 const STOP_MS = 30_000
+/** Longer than it takes to stop servers that do not end by themselves. */
+const RELOAD_MS = 10_000
 const POLL_MS = 50
 const REPORT_MS = 1_000
 /** A hanging gateway must not delay the start of another. */

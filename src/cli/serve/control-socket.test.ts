@@ -127,6 +127,16 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     )
   })
 
+  it('tells when a reload fails, or takes too long', async () => {
+    await start({ reload: () => Promise.reject(new Error('no')) }, '/a')
+    const { terminal, stderr } = fakeTerminal({ env: env() })
+    await reloadGateways(terminal, found('/a'))
+    expect(stderr()).toContain('has not read the lockfile')
+    await start({ reload: () => new Promise(() => {}) }, '/b')
+    const hanging = await RunningGateway.find(found('/b'), env())
+    expect(await hanging?.reload({ timeoutMs: 50 })).toBe(false)
+  })
+
   it('can be reached by its owner alone', async () => {
     const socket = await start({}, '/a')
     expect(statSync(join(folder, 'toolcrib')).mode & 0o777).toBe(0o700)

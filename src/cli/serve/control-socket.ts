@@ -119,7 +119,10 @@ function answer(request: IncomingMessage, response: ServerResponse, gateway: Con
       void sendServer(response, gateway, searchParams.get('name') ?? '')
       break
     case 'POST /reload':
-      void gateway.reload().then(() => sendJson(response, { reloaded: true }))
+      gateway.reload().then(
+        () => sendJson(response, { reloaded: true }),
+        (error) => sendJson(response, { error: messageOf(error) }, 500),
+      )
       break
     case 'POST /stop':
       sendJson(response, { stopping: true })
@@ -130,8 +133,8 @@ function answer(request: IncomingMessage, response: ServerResponse, gateway: Con
   }
 }
 
-function sendJson(response: ServerResponse, data: unknown): void {
-  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(data))
+function sendJson(response: ServerResponse, data: unknown, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(data))
 }
 
 async function sendServer(
@@ -142,8 +145,12 @@ async function sendServer(
   try {
     sendJson(response, { info: await gateway.describeServer(server) })
   } catch (error) {
-    sendJson(response, { error: error instanceof Error ? error.message : String(error) })
+    sendJson(response, { error: messageOf(error) })
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** One JSON object per line. */
