@@ -166,6 +166,14 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
     expect((await toolcrib('stop')).stdout).toBe(`stopped the gateway at ${url}\n`)
     const both = await gatewayOf([user, project])
     expect((await toolcrib('stop', '--config', 'toolcrib.toml')).stdout).toContain(both)
+    // Neither hides the other.
+    const [alone, again] = [await gatewayOf([project]), await gatewayOf([user, project])]
+    const { others, ...report } = JSON.parse((await toolcrib('status', '--json')).stdout)
+    expect([report, ...others].map((each) => each.url)).toEqual([again, alone])
+    expect((await toolcrib('stop')).stdout.match(/^stopped.*/gm)).toEqual([
+      `stopped the gateway at ${again}`,
+      `stopped the gateway at ${alone}`,
+    ])
   })
 
   it('leave the gateway of the user alone in a project, and name it', async () => {

@@ -37,9 +37,6 @@ export async function seekGateways(terminal: Terminal, flags: ServerFlags): Prom
   const running = await RunningGateway.allOf({ config: { files } }, terminal.env)
   if (running.length > 0) return { files, running, others: [] }
   const related = await relatedGateways(files, terminal.env)
-  // The user's config may have been written, or removed, since the gateway of this project was started.
-  const sameProject = related.filter(({ report }) => report.files.at(-1) === files.at(-1))
-  if (sameProject.length > 0) return { files, running: sameProject, others: [] }
   const isThere = await Promise.all(files.map(exists))
   // Names the places where a config may be, or the gateways of other configs.
   if (!isThere.includes(true)) await findWithFlags(terminal, flags)

@@ -53,11 +53,21 @@ export class RunningGateway {
     return main ?? (await RunningGateway.#extras(config.files, env)).find(({ report }) => report.url !== null)
   }
 
-  /** All gateways of this config, over HTTP and stdio: the one that `find()` returns first, the others in the order of their start. */
-  static async allOf({ config }: OfConfig, env: Environment): Promise<RunningGateway[]> {
-    const main = RunningGateway.#at(socketPath(config.files, env), AbortSignal.timeout(FIND_MS))
-    const [first, extras] = await Promise.all([main, RunningGateway.#extras(config.files, env)])
-    return [...(first ? [first] : []), ...extras]
+  /**
+   * All gateways of this config, over HTTP and stdio, and those of the same project: the user's config may have been
+   * written, or removed, since they were started. The one that `find()` returns comes first, those over stdio last.
+   */
+  static async allOf({ config: { files } }: OfConfig, env: Environment): Promise<RunningGateway[]> {
+    const main = socketPath(files, env)
+    const own = new Set(await extraSocketPaths(files, env))
+    const others = (await socketPaths(env)).filter((path) => path !== main && !own.has(path))
+    const [first, ofFiles, ofOthers] = await Promise.all([
+      RunningGateway.#at(main, AbortSignal.timeout(FIND_MS)),
+      RunningGateway.#reporting([...own]),
+      RunningGateway.#reporting(others),
+    ])
+    const ofProject = ofOthers.filter(({ report }) => report.files.at(-1) === files.at(-1))
+    return [...(first ? [first] : []), ...[...ofFiles, ...ofProject].sort(compareDoors)]
   }
 
   /** All gateways that this user has started and that report within a second. */
@@ -185,8 +195,12 @@ const FIND_MS = 5_000
 
 type OfConfig = { readonly config: Pick<Config, 'files'> }
 
-function compareGateways({ report: a }: RunningGateway, { report: b }: RunningGateway): number {
-  return Number(a.url === null) - Number(b.url === null) || (a.startedAt < b.startedAt ? -1 : 1)
+function compareGateways(a: RunningGateway, b: RunningGateway): number {
+  return compareDoors(a, b) || (a.report.startedAt < b.report.startedAt ? -1 : 1)
+}
+
+function compareDoors({ report: a }: RunningGateway, { report: b }: RunningGateway): number {
+  return Number(a.url === null) - Number(b.url === null)
 }
 
 /** The next gateway takes over the main socket of one that was killed; nobody would take over an extra one. */

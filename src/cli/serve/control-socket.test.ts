@@ -43,7 +43,7 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
   ) => {
     const socket = await ControlSocket.open(path ?? socketPath(files, env()), {
       logs: new LogBook(),
-      status: () => ({ pid: process.pid, servers: [] }),
+      status: () => ({ pid: process.pid, files, servers: [] }),
       serveStream: async () => {},
       describeServer: async () => ({}),
       serveServer: async () => {},
@@ -73,6 +73,7 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     await start({}, '/a/toolcrib.toml')
     expect((await RunningGateway.find(found('/a/toolcrib.toml'), env()))?.report).toEqual({
       pid: process.pid,
+      files: ['/a/toolcrib.toml'],
       servers: [],
     })
     expect(await RunningGateway.find(found('/b/toolcrib.toml'), env())).toBeUndefined()
@@ -97,11 +98,12 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     const reload = (name: string) => ({ reload: async () => void reloaded.push(name) })
     await start(reload('main'), '/a')
     await start(reload('other config'), '/b')
+    await start(reload('same project'), '/user', '/a')
     const path = extraSocketPath(['/a'], env()) ?? ''
     await start({ ...reload('over stdio'), path, status: () => ({ url: null, servers: [] }) }, '/a')
     const { terminal, stderr } = fakeTerminal({ env: env() })
     await reloadGateways(terminal, found('/a'))
-    expect([reloaded.sort(), stderr()]).toEqual([['main', 'over stdio'], ''])
+    expect([reloaded.sort(), stderr()]).toEqual([['main', 'over stdio', 'same project'], ''])
     // Others cannot use the servers of a gateway over stdio.
     await open.shift()?.close()
     expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
