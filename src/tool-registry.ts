@@ -18,7 +18,7 @@ import {
 } from './registry/policy.ts'
 import { type RegisterOptions, Registrar, type SyncOptions } from './registry/registrar.ts'
 import type { ServerDirectory } from './registry/server-directory.ts'
-import { definitionsOf, denialOf } from './registry/view.ts'
+import { definitionsOf } from './registry/view.ts'
 import { Viewpoint } from './registry/viewpoint.ts'
 import {
   checkSearchOptions,
@@ -214,13 +214,11 @@ export class ToolRegistry {
 
   /**
    * Returns the registered names that a name may mean, however it is written: `mcp__github__search`, `github.search`, or
-   * `search`, which means several tools if several servers have it. Names that the registry's policy denies are returned
-   * only if there is no other.
+   * `search`, which means several tools if several servers have it. Tools that are in quarantine, or that the registry's
+   * policy denies, are among them, so that a name never silently means another server's tool; see `explain()`.
    */
   resolve(name: string): readonly string[] {
-    const snapshot = this.#catalogue.snapshot()
-    const isPermitted = (entry: Entry) => denialOf(entry, snapshot, this.#policy) === undefined
-    return this.#services.finder.candidates(name, isPermitted).map((entry) => entry.name)
+    return this.#services.finder.candidates(name).map((entry) => entry.name)
   }
 
   /** Whether a name is registered. */

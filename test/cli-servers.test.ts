@@ -207,6 +207,19 @@ describe('commands over servers', () => {
     expect(await toolcrib('call', 'climate.get_rain', 'city=Oslo')).toMatchObject({ status: 0 })
   })
 
+  it('call runs no other tool of the name when one is in quarantine', async () => {
+    list(RAIN)
+    configure({ weather: server() })
+    await toolcrib('lock')
+    list({ ...RAIN, description: 'Tells another story.' })
+    configure({ weather: server(), climate: server() })
+    await toolcrib('approve', 'climate', '--yes')
+    expect(await toolcrib('call', 'get_rain', 'city=Oslo')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('climate.get_rain, weather.get_rain (quarantined); call one of these'),
+    })
+  })
+
   it('call distinguishes a tool failure from a usage error', async () => {
     const failed = await toolcrib('call', 'files.read_text_file', '--arg', 'path=/etc/hostname')
     expect(failed).toMatchObject({

@@ -414,11 +414,20 @@ describe('resolve', () => {
       expect(open().resolve(name)).toEqual([])
   })
 
-  it('returns all tools that share a name, but not those that the policy denies', () => {
+  it('prefers a name as it is written, and never takes a tool for that of another server', () => {
+    const registry = open()
+    registry.syncMcp('files', [tool('get_file'), tool('github.search')])
+    expect(registry.resolve('get_file')).toEqual(['mcp__files__get_file'])
+    expect(registry.resolve('get-file')).toEqual(['mcp__github__get-file'])
+    expect(registry.resolve('getFile')).toEqual(['mcp__github__get-file', 'mcp__files__get_file'])
+    expect(registry.resolve('github.search')).toEqual(['mcp__github__search'])
+  })
+
+  it('returns all tools that share a name, also those that cannot be called', () => {
     expect(open().resolve('search')).toEqual(['mcp__github__search', 'mcp__slack__search'])
     expect(open().resolve('slack.search')).toEqual(['mcp__slack__search'])
     const denying = open({ policy: { deny: ['mcp__github__*'] } })
-    expect(denying.resolve('search')).toEqual(['mcp__slack__search'])
+    expect(denying.resolve('search')).toEqual(['mcp__github__search', 'mcp__slack__search'])
     expect(denying.resolve('get_file')).toEqual(['mcp__github__get-file'])
   })
 })

@@ -164,20 +164,11 @@ export class ToolFinder {
     return listing && !other ? view.snapshot.get(listing.name) : undefined
   }
 
-  /**
-   * Returns the tools that a name may mean, in any spelling: several if it is ambiguous. Only permitted ones, unless none
-   * is.
-   */
-  candidates(name: string, isPermitted: (entry: Entry) => boolean): readonly Entry[] {
+  /** Returns the tools that a name may mean, in any spelling, permitted or not: several if it is ambiguous. */
+  candidates(name: string): readonly Entry[] {
     const snapshot = this.#options.catalogue.snapshot()
     this.#names.sync(snapshot.groups)
-    const entryOf = (listing: Listing) => snapshot.get(listing.name)
-    const permitted = this.#names.candidates(name, (listing) => {
-      const entry = entryOf(listing)
-      return entry !== undefined && isPermitted(entry)
-    })
-    const meant = permitted.length > 0 ? permitted : this.#names.candidates(name, () => true)
-    return meant.flatMap((listing) => entryOf(listing) ?? [])
+    return this.#names.candidates(name).flatMap((listing) => snapshot.get(listing.name) ?? [])
   }
 
   /** Returns a few permitted names similar to an unknown one. */

@@ -17,10 +17,14 @@ export function findTool(registry: ToolRegistry, name: string): ToolSchema | und
   const meant = registry.resolve(name)
   const fitting = registry.listSchemas().filter((schema) => meant.includes(schema.name))
   if (fitting.length < 2) return fitting[0]
-  const names = fitting.map((schema) => toolName(schema.name, schema.mcpServer)).join(', ')
+  const names = fitting.map((schema) => {
+    const { state } = registry.explain(schema.name)
+    const held = state === 'quarantined' || state === 'denied' ? ` (${state})` : ''
+    return `${toolName(schema.name, schema.mcpServer)}${held}`
+  })
   throw new ToolcribError(
     'name-invalid',
-    `"${name}" is the name of several tools: ${names}; call one of these`,
+    `"${name}" is the name of several tools: ${names.join(', ')}; call one of these`,
   )
 }
 

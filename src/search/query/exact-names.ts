@@ -5,7 +5,8 @@ import type { Listing } from '../../tool.ts'
 
 /**
  * Finds listings by name in any spelling: `mcp__github__search`, `github.search`, `GitHub search`, or `search` if
- * only one listing has that name.
+ * only one listing has that name. A name as it is written comes before other spellings: if there are `get-rain` and
+ * `get_rain`, each is found.
  */
 export class ExactNames {
   // Keyed by hash, which takes a third of the memory; collisions are resolved on lookup.
@@ -51,9 +52,9 @@ export class ExactNames {
     return isBare && fitting.length > 1 ? NOTHING : fitting
   }
 
-  /** The accepted listings that a name may mean: as `find()`, but a bare name gives all that have it. */
-  candidates(written: string, accepts: (listing: Listing) => boolean): readonly Listing[] {
-    return this.#lookUp(written, accepts).fitting
+  /** All listings that a name may mean: as `find()`, but a bare name gives all that have it. */
+  candidates(written: string): readonly Listing[] {
+    return this.#lookUp(written, () => true).fitting
   }
 
   #lookUp(
@@ -68,7 +69,10 @@ export class ExactNames {
     if (verbatim.length > 0) return { fitting: verbatim, isBare: false }
     const inFull = accepted.filter((listing) => keyOf(listing.name) === key || qualifiedKey(listing) === key)
     if (inFull.length > 0) return { fitting: inFull, isBare: false }
-    return { fitting: accepted.filter(({ ownName }) => keyOf(ownName) === key), isBare: true }
+    // After full names: a tool that is called `github.search` must not take the place of the server's.
+    const bare = accepted.filter(({ ownName }) => keyOf(ownName) === key)
+    const asWritten = bare.filter(({ ownName }) => ownName === written)
+    return { fitting: asWritten.length > 0 ? asWritten : bare, isBare: true }
   }
 }
 
