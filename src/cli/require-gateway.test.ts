@@ -111,9 +111,9 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
 
   it('know all gateways of the config, over HTTP and stdio', async () => {
     const config = write('project/toolcrib.toml', '')
-    const extra = (pid: number) => extraSocketPath([config], env(), pid)
-    await gatewayOf([config], extra(101), { url: null, client: 'an\u001B editor' })
-    const second = await gatewayOf([config], extra(102))
+    const extra = (kind: 'http' | 'stdio') => extraSocketPath([config], env(), kind)
+    await gatewayOf([config], extra('stdio'), { url: null, client: 'an\u001B editor' })
+    const second = await gatewayOf([config], extra('http'))
     const status = await toolcrib('status')
     expect(status.stdout.match(/^Toolcrib.*/gm)).toEqual([
       `Toolcrib 1 at ${second}`,
@@ -136,13 +136,13 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
     const config = write('project/toolcrib.toml', '')
     const killed = spawn(process.execPath, ['-e', ''])
     await once(killed, 'exit')
-    const path = extraSocketPath([config], env(), killed.pid) ?? ''
+    const path = extraSocketPath([config], env(), 'stdio', killed.pid) ?? ''
     mkdirSync(dirname(path), { mode: 0o700 })
     // A process that ends without closing its socket leaves the file.
     const program = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
     await once(spawn(process.execPath, ['-e', program]), 'exit')
     expect(existsSync(path)).toBe(true)
-    const alive = extraSocketPath([config], env()) ?? ''
+    const alive = extraSocketPath([config], env(), 'stdio') ?? ''
     await once(spawn(process.execPath, ['-e', program.replace(path, alive)]), 'exit')
     expect((await toolcrib('status')).status).toBe(1)
     expect([existsSync(path), existsSync(alive)]).toEqual([false, true])

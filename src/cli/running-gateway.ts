@@ -50,7 +50,8 @@ export class RunningGateway {
    */
   static async find({ config }: OfConfig, env: Environment): Promise<RunningGateway | undefined> {
     const main = await RunningGateway.#at(socketPath(config.files, env), AbortSignal.timeout(FIND_MS))
-    return main ?? (await RunningGateway.#extras(config.files, env)).find(({ report }) => report.url !== null)
+    // One over stdio would only cost time if it does not answer.
+    return main ?? (await RunningGateway.#reporting(await extraSocketPaths(config.files, env, 'http')))[0]
   }
 
   /**
@@ -73,10 +74,6 @@ export class RunningGateway {
   /** All gateways that this user has started and that report within a second. */
   static async all(env: Environment): Promise<RunningGateway[]> {
     return RunningGateway.#reporting(await socketPaths(env))
-  }
-
-  static async #extras(files: readonly string[], env: Environment): Promise<RunningGateway[]> {
-    return RunningGateway.#reporting(await extraSocketPaths(files, env))
   }
 
   /** Those over HTTP first. */

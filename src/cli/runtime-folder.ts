@@ -14,6 +14,9 @@ export function socketPath(files: readonly string[], env: Environment): string {
   return process.platform === 'win32' ? `\\\\.\\pipe\\toolcrib-${key}` : socketFile(key, env)
 }
 
+/** How clients reach a gateway. */
+type DoorKind = 'http' | 'stdio'
+
 /**
  * The path of the socket of one more gateway of these config files: one that serves a client over stdio, or that was
  * started while another has `socketPath()`. undefined on Windows, where such sockets could not be listed.
@@ -21,9 +24,10 @@ export function socketPath(files: readonly string[], env: Environment): string {
 export function extraSocketPath(
   files: readonly string[],
   env: Environment,
+  kind: DoorKind,
   pid = process.pid,
 ): string | undefined {
-  return process.platform === 'win32' ? undefined : socketFile(`${keyOf(files)}-${pid}`, env)
+  return process.platform === 'win32' ? undefined : socketFile(`${keyOf(files)}-${kind}-${pid}`, env)
 }
 
 /** The process id in the path of an extra socket. */
@@ -42,9 +46,13 @@ export async function socketPaths(env: Environment): Promise<string[]> {
   return (await socketFiles(env)).slice(0, MAX_SOCKETS)
 }
 
-/** The extra sockets of gateways of these config files. */
-export async function extraSocketPaths(files: readonly string[], env: Environment): Promise<string[]> {
-  const start = `${keyOf(files)}-`
+/** The extra sockets of gateways of these config files, of one kind or of both. */
+export async function extraSocketPaths(
+  files: readonly string[],
+  env: Environment,
+  kind?: DoorKind,
+): Promise<string[]> {
+  const start = `${keyOf(files)}-${kind === undefined ? '' : `${kind}-`}`
   return (await socketFiles(env)).filter((path) => basename(path).startsWith(start)).slice(0, MAX_SOCKETS)
 }
 

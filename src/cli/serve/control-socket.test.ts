@@ -99,19 +99,30 @@ describe.skipIf(process.platform === 'win32')('the control socket', () => {
     await start(reload('main'), '/a')
     await start(reload('other config'), '/b')
     await start(reload('same project'), '/user', '/a')
-    const path = extraSocketPath(['/a'], env()) ?? ''
+    const path = extraSocketPath(['/a'], env(), 'stdio') ?? ''
     await start({ ...reload('over stdio'), path, status: () => ({ url: null, servers: [] }) }, '/a')
     const { terminal, stderr } = fakeTerminal({ env: env() })
     await reloadGateways(terminal, found('/a'))
     expect([reloaded.sort(), stderr()]).toEqual([['main', 'over stdio', 'same project'], ''])
-    // Others cannot use the servers of a gateway over stdio.
-    await open.shift()?.close()
-    expect(await RunningGateway.find(found('/a'), env())).toBeUndefined()
+  })
+
+  it('asks no gateway over stdio where others look for servers to use', async () => {
+    let asked = 0
+    const status = () => {
+      asked++
+      return { files: ['/a'], url: null, servers: [] }
+    }
+    await start({ status, path: extraSocketPath(['/a'], env(), 'stdio') ?? '' }, '/a')
+    expect([await RunningGateway.find(found('/a'), env()), asked]).toEqual([undefined, 0])
+    const second = { pid: process.pid, files: ['/a'], url: 'http://second/mcp', servers: [] }
+    await start({ status: () => second, path: extraSocketPath(['/a'], env(), 'http') ?? '' }, '/a')
+    expect((await RunningGateway.find(found('/a'), env()))?.place).toBe('at http://second/mcp')
+    expect(asked).toBe(0)
   })
 
   it('lets lock and approve continue when a gateway cannot be told, or ends meanwhile', async () => {
     const reloaded: string[] = []
-    const extra = (pid: number) => extraSocketPath(['/a'], env(), pid) ?? ''
+    const extra = (pid: number) => extraSocketPath(['/a'], env(), 'http', pid) ?? ''
     const report = (name: string) => ({
       url: `http://${name}/mcp`,
       pid: process.pid,

@@ -33,7 +33,7 @@ export async function openControl(
   const gateway = controlledGateway(controlled)
   const main = controlled.url === null ? undefined : await ControlSocket.open(socketPath(files, env), gateway)
   if (main) return main
-  const extra = extraSocketPath(files, env)
+  const extra = extraSocketPath(files, env, controlled.url === null ? 'stdio' : 'http')
   return extra === undefined ? undefined : ControlSocket.open(extra, gateway)
 }
 
