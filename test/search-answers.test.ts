@@ -200,9 +200,11 @@ describe('what a search activates', () => {
       'Found 3 tools; 2 newly loaded; there was no room for 1 more: a narrower pattern loads the one you need. To use one, call it directly by its name.',
     )
     const [left] = namesOf(found.tools).slice(2)
+    expect(found.not_activated).toEqual([left])
     const narrower = await ask(session, 'tool_search_regex', { pattern: left })
     expect(narrower).toMatchObject({ newly_loaded: 1, tools: [{ name: left, loaded: true }] })
     expect(narrower.message).not.toContain('room')
+    expect(narrower).not.toHaveProperty('not_activated')
   })
 
   it('is everything it returns unless it names less', async () => {

@@ -176,9 +176,11 @@ describe('toolcrib serve', () => {
     expect(stdout).toContain(`stopped the gateway at ${second.url}\n`)
     expect(stdout).toMatch(/^stopped the gateway over stdio for test \(pid \d+\)$/m)
     expect([...pids, first.pid, second.pid].filter(isRunning)).toEqual([])
-    expect((await second.ended).stderr).toContain(
+    const { stderr } = await second.ended
+    expect(stderr).toContain(
       `note a gateway of this config is already running at ${first.url} (pid ${first.pid}); "`,
     )
+    expect(stderr).toContain(' stop" stops every gateway of this config\n')
     expect((await first.ended).stderr).not.toContain('already running')
   })
 

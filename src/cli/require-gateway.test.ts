@@ -126,9 +126,21 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
       status: 0,
       stderr: `note 3 gateways of this config are running; this is the log of the one at ${first}\n`,
     })
-    const { stdout } = await toolcrib('stop')
-    expect(stdout.match(/^stopped.*/gm)).toHaveLength(3)
+    const { stdout } = await toolcrib('stop', '--json')
+    const pid = process.pid
+    expect(JSON.parse(stdout)).toEqual({
+      stopped: true,
+      pid,
+      url: first,
+      others: [
+        { pid, url: second },
+        { pid, url: null, client: 'an\u001B editor' },
+      ],
+    })
     expect(stopped).toHaveLength(3)
+    for (const command of ['stop', 'status'])
+      for (const field of ['"others"', '"client"', '"url" is null'])
+        expect((await toolcrib(command, '--help')).stdout.replace(/\s+/g, ' ')).toContain(field)
     expect((await toolcrib('stop')).stderr).toContain('there is nothing to stop')
   })
 

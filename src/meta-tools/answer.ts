@@ -99,15 +99,23 @@ interface Loading extends Pick<SearchToolOptions, 'isDispatch'> {
 /** What an answer says about matches that were to be loaded and found no room; undefined when there is none. */
 export function withoutRoom(
   wanted: readonly string[],
-  { activated, missing }: ActivationReport,
+  report: ActivationReport,
   { isDispatch, use }: Loading,
 ): { readonly names: readonly string[]; readonly hint: string } | undefined {
-  const names = wanted.filter((name) => !activated.includes(name) && !missing.includes(name))
+  const names = notLoaded(wanted, report)
   if (names.length === 0) return undefined
   const step = isDispatch
     ? 'you can call them all the same.'
     : `when you need one, ${use}. It then takes the place of the tool used longest ago.`
   return { names: clipList(names), hint: `There was no room to load not_activated: ${step}` }
+}
+
+/** The names that were to be activated and did not fit. */
+export function notLoaded(
+  wanted: readonly string[],
+  { activated, missing }: ActivationReport,
+): readonly string[] {
+  return wanted.filter((name) => !activated.includes(name) && !missing.includes(name))
 }
 
 /** The servers that joined or left since the conversation began, as every search answer names them. */

@@ -7,6 +7,7 @@ import {
   howToCall,
   inputInvalid,
   isBadQuery,
+  notLoaded,
   ONLY_VISIBLE,
   serverChanges,
 } from './answer.ts'
@@ -68,10 +69,11 @@ async function load(
   const fitting = fitItems(described, options.maxAnswerTokens)
   const names = fitting.map(({ name }) => name)
   const before = new Set(names.filter((name) => session.isActive(name)))
-  const { activated, evicted, missing } = await session.activate(names)
+  const report = await session.activate(names)
+  const { activated, evicted } = report
   const tools = fitting.map((tool) => ({ ...tool, loaded: activated.includes(tool.name) }))
   const newlyLoaded = activated.filter((name) => !before.has(name)).length
-  const unloaded = names.length - activated.length - missing.length
+  const unloaded = notLoaded(names, report)
   const gone = [...session.takeEvictions(), ...evicted]
   return answer({
     status: 'success',
@@ -79,7 +81,8 @@ async function load(
     total_matches: found.total,
     tools,
     newly_loaded: newlyLoaded,
-    message: `Found ${found.total} ${found.total === 1 ? 'tool' : 'tools'}; ${newlyLoaded} newly loaded${noRoom(unloaded, options)}. To use one, ${howToCall(options)}.`,
+    message: `Found ${found.total} ${found.total === 1 ? 'tool' : 'tools'}; ${newlyLoaded} newly loaded${noRoom(unloaded.length, options)}. To use one, ${howToCall(options)}.`,
+    ...(unloaded.length > 0 ? { not_activated: clipList(unloaded) } : {}),
     ...(gone.length > 0 ? { evicted: gone } : {}),
     ...visible(found),
     ...serverChanges(session),

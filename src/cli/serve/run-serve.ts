@@ -315,7 +315,9 @@ function noteReload(terminal: Terminal, logs: LogBook, outcome: ReloadOutcome): 
 
 /** Two gateways of one config are allowed, but few people want them. */
 function noteRunning(terminal: Terminal, { report }: RunningGateway, isControlled: boolean): void {
-  const step = isControlled ? '"toolcrib stop" stops both' : '"toolcrib stop" stops only that one'
+  const step = isControlled
+    ? '"toolcrib stop" stops every gateway of this config'
+    : '"toolcrib stop" does not stop this one'
   const other = `${report.url} (pid ${report.pid})`
   terminal.note(`${pc.yellow('note')} a gateway of this config is already running at ${other}; ${step}`)
 }

@@ -17,7 +17,9 @@ export function statusCommand(terminal: Terminal): Command {
 
 const HELP = `
 Finds the gateways of the same config: those that you started with "toolcrib serve", and those that clients started with \
-"serve --stdio". Starts nothing. If there are several, --json prints the first one, with the rest in "others".
+"serve --stdio". Starts nothing.
+With --json, for a gateway over stdio, "url" is null and "client" is what its client calls itself. If there are several, the first \
+one is printed, with the rest in "others".
 
 Examples:
   toolcrib status

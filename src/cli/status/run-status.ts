@@ -3,7 +3,7 @@ import { type ServerStatus, ToolcribError } from 'toolcrib'
 import type { ServerFlags } from '../flags.ts'
 import { mendServer } from '../mend-server.ts'
 import { requireGateways } from '../require-gateway.ts'
-import type { RunningGateway } from '../running-gateway.ts'
+import type { GatewayReport, RunningGateway } from '../running-gateway.ts'
 import type { Terminal } from '../terminal.ts'
 import { columns, localTime, plainLines, plural } from '../text.ts'
 import { findWithFlags } from '../with-registry.ts'
@@ -14,7 +14,8 @@ export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise
   await noteBrokenConfig(terminal, flags)
   if (flags.json) {
     const more = others.length > 0 ? { others: others.map(shownReport) } : {}
-    terminal.printJson({ ...shownReport(first), ...more })
+    const shown: ShownStatus = { ...shownReport(first), ...more }
+    terminal.printJson(shown)
     return 0
   }
   showGateway(terminal, first)
@@ -25,7 +26,13 @@ export async function runStatus(terminal: Terminal, flags: ServerFlags): Promise
   return 0
 }
 
-function shownReport({ report: { digests: _, ...shown } }: RunningGateway): object {
+/** What `--json` prints. */
+interface ShownStatus extends GatewayReport {
+  /** The gateways after the first, if there are any. */
+  readonly others?: readonly GatewayReport[]
+}
+
+function shownReport({ report: { digests: _, ...shown } }: RunningGateway): GatewayReport {
   return shown
 }
 

@@ -17,6 +17,8 @@ export function stopCommand(terminal: Terminal): Command {
 
 const HELP = `
 Calls in flight get ten seconds to finish. Gateways that clients started with "serve --stdio" are stopped too.
+With --json, { stopped, pid, url, client?, others? } is printed: for a gateway over stdio, "url" is null and "client" is what its \
+client calls itself. If there are several, these are of the first one, and "others" has the rest.
 
 Examples:
   toolcrib stop

@@ -1,6 +1,7 @@
 import { ToolcribError } from 'toolcrib'
 import type { ServerFlags } from '../flags.ts'
 import { requireGateways } from '../require-gateway.ts'
+import type { RunningGateway } from '../running-gateway.ts'
 import type { Terminal } from '../terminal.ts'
 import { plural } from '../text.ts'
 
@@ -18,8 +19,31 @@ export async function runStop(terminal: Terminal, flags: ServerFlags): Promise<n
     const fault = left.length === 1 ? 'the gateway did not stop; end it' : 'gateways did not stop; end them'
     throw new ToolcribError('source-unavailable', `${fault} with "kill ${left.join(' ')}"`)
   }
-  const [first, ...others] = running.map(({ report: { pid, url } }) => ({ pid, url }))
-  if (flags.json) terminal.printJson({ stopped: true, ...first, ...(others.length > 0 ? { others } : {}) })
+  if (flags.json) terminal.printJson(outcomeOf(running))
   else for (const gateway of running) terminal.say(`stopped the gateway ${gateway.place}`)
   return 0
+}
+
+/** What `--json` prints of each gateway. */
+interface StoppedGateway {
+  readonly pid: number
+  /** null: it served over stdio. */
+  readonly url: string | null
+  /** What the client calls itself that it served over stdio. */
+  readonly client?: string
+}
+
+interface Outcome extends StoppedGateway {
+  readonly stopped: true
+  /** The gateways after the first, if there are any. */
+  readonly others?: readonly StoppedGateway[]
+}
+
+function outcomeOf([first, ...others]: readonly [RunningGateway, ...RunningGateway[]]): Outcome {
+  const more = others.length > 0 ? { others: others.map(stoppedGateway) } : {}
+  return { stopped: true, ...stoppedGateway(first), ...more }
+}
+
+function stoppedGateway({ report: { pid, url, client } }: RunningGateway): StoppedGateway {
+  return { pid, url, ...(client === undefined ? {} : { client }) }
 }
