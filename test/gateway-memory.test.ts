@@ -73,7 +73,7 @@ it('gives the memory of the registry to the only user, and every conversation of
   expect(await memory.episodes()).toMatchObject([{ tool: 'mcp__tools__resize_image', source: 'mcp:tools' }])
 })
 
-it('names what found no room as its clients see it', async () => {
+it('names what did not fit as its clients see it', async () => {
   const { searchAs, gateway } = await open([], { maxActive: 1 })
   const { client } = await searchAs(undefined)
   const query = 'select:resize_image,send_mail'
@@ -81,7 +81,7 @@ it('names what found no room as its clients see it', async () => {
   expect(structuredContent).toMatchObject({
     activated: ['tools__resize_image'],
     not_activated: ['tools__send_mail'],
-    hint: expect.stringContaining('you can call them all the same'),
+    hint: expect.stringContaining('you can still call them'),
   })
   await gateway.close()
 })

@@ -186,7 +186,7 @@ describe('what a search activates', () => {
 
       const dispatch = await open('dispatch')
       const told = await ask(dispatch, searchTool, { query })
-      expect(told.hint).toBe('There was no room to load not_activated: you can call them all the same.')
+      expect(told.hint).toBe('There was no room to load not_activated: you can still call them.')
       expect((await call(dispatch, 'call_tool', { name: last, arguments: { city: 'Oslo' } })).ok).toBe(true)
     },
   )

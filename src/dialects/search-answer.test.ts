@@ -56,7 +56,7 @@ describe('the answer of a search', () => {
     expect(textOf(structured)).toBe('{"activated":true,"name":"a","parameters":{"type":"object"}}')
   })
 
-  it('keeps beside definitions what found no room, under its wire name', async () => {
+  it('keeps beside definitions what did not fit, under its wire name', async () => {
     const registry = new ToolRegistry({ mode: 'lazy', maxActive: 1 })
     const server = (name: string) => ({
       name,

@@ -113,7 +113,7 @@ function withHint(structured: Json, searchTool: string): Json {
   return { query, note, matches, ...rest }
 }
 
-/** Names, patterns and mere filters are not guesses: what they match is what was asked for. */
+/** Names, patterns and queries that only filter are not guesses: what they match is what was asked for. */
 function isRequest(query: unknown): boolean {
   try {
     return typeof query === 'string' && parseQuery(query).words.length > 0

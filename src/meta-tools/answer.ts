@@ -96,7 +96,7 @@ interface Loading extends Pick<SearchToolOptions, 'isDispatch'> {
   readonly use: string
 }
 
-/** What an answer says about matches that were to be loaded and found no room; undefined when there is none. */
+/** What an answer says about matches that did not fit; undefined when all did. */
 export function withoutRoom(
   wanted: readonly string[],
   report: ActivationReport,
@@ -105,12 +105,12 @@ export function withoutRoom(
   const names = notLoaded(wanted, report)
   if (names.length === 0) return undefined
   const step = isDispatch
-    ? 'you can call them all the same.'
+    ? 'you can still call them.'
     : `when you need one, ${use}. It then takes the place of the tool used longest ago.`
   return { names: clipList(names), hint: `There was no room to load not_activated: ${step}` }
 }
 
-/** The names that were to be activated and did not fit. */
+/** The wanted names that did not fit. */
 export function notLoaded(
   wanted: readonly string[],
   { activated, missing }: ActivationReport,

@@ -92,7 +92,7 @@ async function load(
 
 function noRoom(count: number, { isDispatch }: SearchToolOptions): string {
   if (count === 0) return ''
-  const step = isDispatch ? 'you can call them all the same' : 'a narrower pattern loads the one you need'
+  const step = isDispatch ? 'you can still call them' : 'a narrower pattern loads the one you need'
   return `; there was no room for ${count} more: ${step}`
 }
 
