@@ -49,7 +49,7 @@ export interface SearchMatch {
   /**
    * What it means depends on the query and the searcher. For a request in words, `hybrid` returns the probability that the
    * match is right, and the result has a `confidence`; scores of other searchers can only be compared within one result.
-   * For names (`select:`) and mere filters (`server:`, `+word`), which are not ranked, it is 1; for `/pattern/`, 1 if the
+   * For names (`select:`) and queries that only filter (`server:`, `+word`), which are not ranked, it is 1; for `/pattern/`, 1 if the
    * description matches, 2 if the name does, 3 if both do. 0: it passes the `+word` of a request and fits no other word.
    */
   readonly score: number
