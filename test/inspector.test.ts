@@ -450,6 +450,31 @@ describe('what the page counts', () => {
     }
   })
 
+  it('is of one config: another on the same store has its own', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-inspector-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const store = memoryStore()
+    const openAt = async (name: string) => {
+      const path = join(folder, name)
+      writeFileSync(path, '')
+      const find = { path, cwd: folder, env: {} }
+      const opened = await openFromConfig({ ...find, store: false })
+      onTestFinished(() => opened.close())
+      return open({ store, config: { opened, find } })
+    }
+    const team = await openAt('team.toml')
+    await converse(team.registry)
+    await team.close()
+
+    const own = await openAt('own.toml')
+    const { total, clients } = await (await own.get('/api/overview')).json()
+    expect([total.calls, clients]).toEqual([0, []])
+    expect(await (await own.get('/api/misses')).json()).toEqual([])
+    const again = await openAt('team.toml')
+    expect((await (await again.get('/api/overview')).json()).total.calls).toBe(3)
+    expect(await (await again.get('/api/misses')).json()).toMatchObject([{ text: 'qwxzy' }])
+  })
+
   it('adds up what each client saved in all its sessions, also after it has gone and over restarts', async () => {
     const store = memoryStore()
     for (const round of [1, 2]) {

@@ -51,6 +51,7 @@ export class Inspection {
     this.history = new History({
       registry,
       store,
+      files: config?.opened.config.files,
       schedule: this.schedule,
       tokensPerTool: () => this.book.tokensPerTool,
       clientOf: (session) => ({

@@ -11,7 +11,7 @@ export interface InspectorOptions {
   readonly servers: ConnectedServers
   /** Decides who may send requests. Pass `gateway.access`. */
   readonly access: InspectorAccess
-  /** Keeps counts across restarts; without it they last as long as the process. */
+  /** Keeps the counts of each `config` across restarts; without it they last as long as the process. */
   readonly store?: Store | undefined
   /** Where the config is, to approve changes and to write pins and hints. Without it, the page is read-only. */
   readonly config?: ConfigSource | undefined

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { ToolcribEvent, ToolRegistry } from 'toolcrib'
 import type { Schedule } from 'toolcrib/mcp'
 import type { Store } from 'toolcrib/stores'
@@ -21,6 +22,8 @@ import { aliasOf, SessionLog } from './session-log.ts'
 export interface HistoryOptions {
   readonly registry: ToolRegistry
   readonly store?: Store | undefined
+  /** The config files of the registry: each config has its own counts. Without them, all that use the store share some. */
+  readonly files?: readonly string[] | undefined
   readonly schedule: Schedule
   /** The average tokens of a tool, to compute what a surface saved. */
   readonly tokensPerTool: () => number
@@ -40,7 +43,6 @@ export const PAGE_SESSION = 'page:'
 /** The session that measures the cost of a first turn; it is left out of the history. */
 export const MEASURING_SESSION = `${PAGE_SESSION}cost`
 
-const KEY = 'inspector:activity'
 const SAVE_AFTER_MS = 10_000
 const NAME_EVERY_MS = 1_000
 const MAX_NAMED = 1_000
@@ -53,6 +55,7 @@ export class History {
   readonly events = new EventLog()
   readonly sessions = new SessionLog()
   readonly #options: HistoryOptions
+  readonly #key: string
   readonly #unsubscribe: () => void
   readonly #loaded: Promise<void>
   #saved: Activity = NO_ACTIVITY
@@ -63,6 +66,7 @@ export class History {
 
   constructor(options: HistoryOptions) {
     this.#options = options
+    this.#key = keyOf(options.files)
     this.#loaded = this.#load()
     this.#unsubscribe = options.registry.subscribe((event) => this.#note(event))
   }
@@ -116,7 +120,7 @@ export class History {
 
   async #load(): Promise<void> {
     try {
-      this.#saved = readActivity(await this.#options.store?.get(KEY))
+      this.#saved = readActivity(await this.#options.store?.get(this.#key))
     } catch {
       // The registry reports a failing store; a page without yesterday's figures is better than none.
     }
@@ -133,12 +137,21 @@ export class History {
     const added = unsaved.value()
     this.#saved = addActivity(this.#saved, added)
     try {
-      const stored = await store.update(KEY, (current) => toStored(addActivity(readActivity(current), added)))
+      const stored = await store.update(this.#key, (current) =>
+        toStored(addActivity(readActivity(current), added)),
+      )
       this.#saved = readActivity(stored)
     } catch {
       // Kept in memory; lost with this process.
     }
   }
+}
+
+/** Servers and tools of one name may differ between configs. */
+function keyOf(files: readonly string[] | undefined): string {
+  const key = 'inspector:activity'
+  if (files === undefined) return key
+  return `${key}:${createHash('sha256').update(files.join('\n')).digest('hex').slice(0, 16)}`
 }
 
 function toStored(activity: Activity) {
