@@ -53,6 +53,9 @@ describe('commands while a gateway is running', () => {
     expect(servers.map(({ state }: { state: string }) => state)).toEqual(['ready', 'ready', 'failed'])
     expect(startedServers()).toEqual(started)
     expect(await think()).toBe(3)
+    const logged = (await toolcrib('logs')).stdout
+    expect(logged).toMatch(/ info {2}modern call modern\.grow: ok, \d+ ms\n/)
+    expect(logged.match(/call thinking\.sequentialthinking: ok/g)).toHaveLength(3)
     const refused = await toolcrib('call', 'broken.anything')
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('no-such-program') })
   })

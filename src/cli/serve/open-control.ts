@@ -55,7 +55,7 @@ function controlledGateway({ opened, gateway, live, logs, url, stop }: Controlle
     serveStream: async (stream, profile) =>
       gateway.serveStdio({ input: stream, output: stream, profile }).closed,
     describeServer: (server) => describeServer(opened.servers, server),
-    serveServer: (stream, server) => new ServerStream(opened.servers, server, stream).run(),
+    serveServer: (stream, server) => new ServerStream(opened.servers, { server, stream, logs }).run(),
     reload: () => live.reload(),
     stop,
   }

@@ -2,23 +2,30 @@ import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { ToolcribError } from 'toolcrib'
 import { type ConnectedServers, ServerError, type ServerInfo } from 'toolcrib/mcp'
+import type { LogBook } from './log-book.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
 /**
  * Connects a command to one server of the gateway: JSON-RPC lines from the stream go to the server, over the gateway's
- * own connection, and its results come back unchanged. When the stream ends, requests in flight are cancelled.
+ * own connection, and its results come back unchanged. Calls are logged like those of clients. When the stream ends,
+ * requests in flight are cancelled.
  */
 export class ServerStream {
   readonly #servers: ConnectedServers
   readonly #server: string
   readonly #stream: Duplex
+  readonly #logs: Pick<LogBook, 'note'>
   readonly #pending = new Map<unknown, AbortController>()
 
-  constructor(servers: ConnectedServers, server: string, stream: Duplex) {
+  constructor(
+    servers: ConnectedServers,
+    { server, stream, logs }: { server: string; stream: Duplex; logs: Pick<LogBook, 'note'> },
+  ) {
     this.#servers = servers
     this.#server = server
     this.#stream = stream
+    this.#logs = logs
   }
 
   /** Passes messages on until the stream ends. */
@@ -50,12 +57,34 @@ export class ServerStream {
   async #answer(id: unknown, method: string, params: Fields | undefined): Promise<void> {
     const request = new AbortController()
     this.#pending.set(id, request)
+    const finish = method === 'tools/call' ? this.#callBegun(params) : () => {}
     try {
-      this.#send({ id, result: await this.#result(method, params, request.signal) })
+      const result = await this.#result(method, params, request.signal)
+      finish(outcomeOf(result))
+      this.#send({ id, result })
     } catch (error) {
+      finish(request.signal.aborted ? 'cancelled' : 'execution_failed')
       this.#send({ id, error: toRpcError(error) })
     } finally {
       this.#pending.delete(id)
+    }
+  }
+
+  /** Returns a function that logs the outcome of the call. */
+  #callBegun(params: Fields | undefined): (outcome: CallOutcome) => void {
+    const begun = performance.now()
+    return (outcome) => {
+      if (outcome === undefined) return
+      this.#logs.note({
+        type: 'call-finished',
+        at: Date.now(),
+        toolCallId: '',
+        name: `mcp__${this.#server}__${params?.name}`,
+        ok: outcome === 'ok',
+        ...(outcome === 'ok' ? {} : { code: outcome }),
+        durationMs: performance.now() - begun,
+        chars: 0,
+      })
     }
   }
 
@@ -77,6 +106,15 @@ export class ServerStream {
   #send(message: object): void {
     if (this.#stream.writable) this.#stream.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
+}
+
+/** How a call ended; undefined if the server needs input first, and the command asks again. */
+type CallOutcome = 'ok' | 'execution_failed' | 'cancelled' | undefined
+
+function outcomeOf(result: unknown): CallOutcome {
+  if (!isRecord(result)) return 'ok'
+  if (result.resultType === 'input_required') return undefined
+  return result.isError === true ? 'execution_failed' : 'ok'
 }
 
 /**
