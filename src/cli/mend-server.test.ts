@@ -103,10 +103,7 @@ describe('why a server failed', () => {
 
   it.each([
     ['no such thing', 'failed: no such thing'],
-    [
-      `failed before, next attempt in 2 s: no such thing ${pause}`,
-      `failed before, next attempt in 2 s: no such thing ${pause}`,
-    ],
+    [`failed before, next attempt in 2 s: no such thing ${pause}`, `failed before: no such thing ${pause}`],
     [
       `failed before, next attempt once this has run for 30 s: no such thing ${pause}`,
       `failed before: no such thing ${pause}`,

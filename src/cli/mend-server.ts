@@ -23,10 +23,15 @@ export function mendServer(server: string, reason: string, config: ServerConfig 
 
 const TRY_NOW = 'then try it at once with "toolcrib doctor"'
 
-/** `failed: …` or, for one that was not started again, `failed before: …`, without the time of the next attempt, which a short-lived process never reaches. */
+/** `failed: …` or, for one that was not started again, `failed before: …`, for a process that ends soon. */
 export function describeFailed(reason: string): string {
-  const said = plain(reason).replace(/^(failed before), next attempt once this has run for [^:]*: /, '$1: ')
+  const said = withoutNextAttempt(plain(reason))
   return said.startsWith('failed before') ? said : `failed: ${said}`
+}
+
+/** Removes when this process tries a server again, which a command that ends soon never does. */
+export function withoutNextAttempt(reason: string): string {
+  return reason.replace(/^(failed before), next attempt [^:]*: /, '$1: ')
 }
 
 function mendNow(server: string, reason: string, config: ServerConfig): ServerFault {

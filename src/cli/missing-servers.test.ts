@@ -27,6 +27,22 @@ describe('servers that are missing from a result', () => {
     expect(lines()).toEqual(['note 4 servers are not listed: a, b, c, d; see why with "toolcrib doctor"'])
   })
 
+  it('have their cause and the next step on a terminal, whatever its width', () => {
+    const errors = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
+    const { terminal } = fakeTerminal({ errors })
+    const pause = 'so it was not started again; try it now with "toolcrib doctor"'
+    const reason = `failed before, next attempt in 9 s: it exited with code 1; last output: no such region (failed 2 s ago, ${pause})`
+    noteMissing(terminal, [ready, { server: 'broken', state: 'failed', reason }], 'searched')
+    const said = stripVTControlCharacters(String(errors.read()))
+    expect(said.replace(/\s+/g, ' ').trim()).toBe(
+      'note broken is not searched: failed before: it exited with code 1; last output: no such region; see "toolcrib doctor"',
+    )
+    for (const line of said.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
+    const endless = { server: 'loud', state: 'failed', reason: `it exited: ${'a '.repeat(5_000)}` } as const
+    noteMissing(terminal, [ready, endless], 'searched')
+    expect(String(errors.read()).trim().split('\n').length).toBeLessThanOrEqual(4)
+  })
+
   it('have their whole reason on a terminal when nothing else is there', () => {
     const errors = Object.assign(new PassThrough(), { isTTY: true, columns: 80 })
     const { terminal } = fakeTerminal({ errors })

@@ -1,8 +1,8 @@
 import pc from 'picocolors'
 import type { ServerStatus, ToolRegistry } from 'toolcrib'
-import { describeFailed, mendServer } from './mend-server.ts'
-import type { BriefNote, Terminal } from './terminal.ts'
-import { plain, plural } from './text.ts'
+import { describeFailed, mendServer, withoutNextAttempt } from './mend-server.ts'
+import type { Terminal } from './terminal.ts'
+import { cut, plain, plural } from './text.ts'
 
 /**
  * Notes which servers are missing from a result, and why, and whether the tools of others are cached. Returns the
@@ -26,10 +26,10 @@ export function noteMissing(
     )
   } else
     for (const status of missing) {
-      const note = describeMissing(status, `${status.server} is not ${what}`)
       // Without a result, the reason matters most.
-      if (isNoneThere(statuses)) terminal.note(`${pc.yellow('note')} ${note.whole}`)
-      else terminal.noteBriefly(note)
+      const isBrief = terminal.errors.isTTY === true && !isNoneThere(statuses)
+      const reason = isBrief ? briefReason(status) : wholeReason(status)
+      terminal.note(`${pc.yellow('note')} ${plain(status.server)} is not ${what}: ${reason}`)
     }
   if (isNoneThere(statuses)) {
     terminal.note(`${pc.red('error')} no server responded; find out why with "toolcrib doctor"`)
@@ -73,14 +73,17 @@ function isMissing({ state }: ServerStatus): boolean {
   return state === 'failed' || state === 'connecting'
 }
 
-function describeMissing(status: ServerStatus, subject: string): BriefNote {
-  if (status.state !== 'failed') {
-    const text = `${subject}: it is still connecting; increase --timeout`
-    return { whole: text, short: text }
-  }
-  return {
-    whole: `${subject}: it ${describeFailed(status.reason)}`,
-    short: `${subject}: ${mendServer(status.server, status.reason).fault}`,
-    hint: '; see "toolcrib doctor"',
-  }
+function wholeReason(status: ServerStatus): string {
+  return status.state === 'failed' ? `it ${describeFailed(status.reason)}` : CONNECTING
 }
+
+function briefReason(status: ServerStatus): string {
+  if (status.state !== 'failed') return CONNECTING
+  const { fault } = mendServer(status.server, withoutNextAttempt(status.reason))
+  return `${cut(fault, MAX_FAULT)}; see "toolcrib doctor"`
+}
+
+const CONNECTING = 'it is still connecting; increase --timeout'
+
+/** About three lines; a server's last output may be far longer. */
+const MAX_FAULT = 200

@@ -82,18 +82,6 @@ describe('a terminal', () => {
     )
   })
 
-  it('cuts a brief note to its width, and keeps the hint after it', () => {
-    const errors = screen(44)
-    const { terminal } = fakeTerminal({ errors })
-    terminal.noteBriefly({ whole: 'all of it', short: LONG, hint: '; see "toolcrib x"' })
-    expect(stripVTControlCharacters(read(errors))).toBe('note word word word word …; see "toolcrib x"\n')
-    terminal.noteBriefly({ whole: 'all of it', short: LONG, hint: `; see "toolcrib ${'x'.repeat(30)}"` })
-    expect(stripVTControlCharacters(read(errors))).toBe('note word word word word word word word wor…\n')
-    const { terminal: other, stderr } = fakeTerminal()
-    other.noteBriefly({ whole: 'all of it', short: LONG })
-    expect(stripVTControlCharacters(stderr())).toBe('note all of it\n')
-  })
-
   it('keeps notes and progress out of stdout', () => {
     const errors = screen(24)
     const { terminal, stdout } = fakeTerminal({ errors })

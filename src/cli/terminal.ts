@@ -122,30 +122,10 @@ export class Terminal {
     this.errors.write(`${isTTY ? wrap(hinted, columns || 80) : hinted}\n`)
   }
 
-  /**
-   * Prints a note on one line: on a terminal the short form, cut so that the hint after it fits; otherwise the whole.
-   */
-  noteBriefly({ whole, short, hint = '' }: BriefNote): void {
-    const { isTTY, columns } = this.errors
-    const step = this.hinted(hint)
-    const room = (columns || 80) - 'note '.length
-    // A hint that leaves no room for the note is omitted.
-    const line = step.length > room / 2 ? cut(short, room) : `${cut(short, room - step.length)}${step}`
-    this.errors.write(`${pc.yellow('note')} ${isTTY ? line : this.hinted(whole)}\n`)
-  }
-
   /** One line that is updated while work continues; does nothing without a terminal. */
   progressLine(): ProgressLine {
     return progressLine(this.errors)
   }
-}
-
-/** A note of one line, in two lengths. */
-export interface BriefNote {
-  readonly whole: string
-  readonly short: string
-  /** Follows the short form. */
-  readonly hint?: string
 }
 
 function withTimers(ms: number, fire: () => void): () => void {
