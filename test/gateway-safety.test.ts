@@ -57,6 +57,12 @@ describe('an unauthorized client of the gateway', () => {
           expect(response.status, `${method} ${route}`).toBe(401)
           expect(await response.text()).not.toContain(ADA)
         }
+    const answer = async (authorization: string) =>
+      (await gateway.fetch(new Request('http://localhost/mcp', { headers: { authorization } }))).text()
+    expect(await answer(`Basic ${ADA}`)).toContain('a token is needed; send it in the header')
+    const wrong = await answer('Bearer wrong-token-of-some-length')
+    expect(wrong).toContain('the token is not accepted; check that it is complete')
+    expect(await answer(`Bearer ${ADA}x`)).toBe(wrong)
     for (const route of ['/healthz', '/readyz']) {
       const response = await gateway.fetch(new Request(`http://localhost${route}`))
       expect([response.status, await response.json()]).toEqual([200, { status: 'ok' }])

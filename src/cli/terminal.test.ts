@@ -1,5 +1,4 @@
 import { PassThrough } from 'node:stream'
-import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { fakeTerminal } from './fake-terminal.fixture.ts'
 

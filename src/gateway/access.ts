@@ -1,7 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { GatewayOAuth, GatewayOptions, GatewayToken } from './gateway-options.ts'
 import { OAuthResource } from './oauth-resource.ts'
-import { type Principal, Refusal } from './principal.ts'
+import { type Principal, Refusal, TOKEN_NEEDED, TOKEN_NOT_ACCEPTED } from './principal.ts'
 
 /** The headers that decide whether a request may pass. */
 export interface AccessHeaders {
@@ -128,7 +128,8 @@ export class Access {
     // All tokens are compared, in constant time, so that timing does not reveal how close a guess is.
     let found: Principal | undefined
     for (const known of this.#known) if (timingSafeEqual(known.digest, digest)) found = known.principal
-    return found ?? new Refusal(401, 'a token is needed', { 'www-authenticate': 'Bearer' })
+    const error = token === undefined ? TOKEN_NEEDED : TOKEN_NOT_ACCEPTED
+    return found ?? new Refusal(401, error, { 'www-authenticate': 'Bearer' })
   }
 }
 

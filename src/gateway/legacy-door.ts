@@ -4,6 +4,7 @@ import { INVALID_PARAMS, INVALID_REQUEST, isJson, isRequestId, type Json, REFUSE
 import type { ClientIdentity } from './legacy-client.ts'
 import { type LegacySession, refuseUnknown } from './legacy-session.ts'
 import type { LegacySessions } from './legacy-sessions.ts'
+import { TOKEN_NOT_ACCEPTED } from './principal.ts'
 import { LEGACY_VERSIONS } from './protocol.ts'
 
 const MAX_BATCH = 100
@@ -62,7 +63,7 @@ export class LegacyDoor {
     if (isOversize(params)) return refuseRpc(exchange, 413, { id, code: INVALID_REQUEST, message: OVERSIZE })
     // The response is built while the session is being saved; the first one takes about as long.
     const opened = await this.#sessions.begin(client, params, (session) => session.greeting(params))
-    if (!opened) return refuseRpc(exchange, 401, { id, code: REFUSED, message: 'a token is needed' })
+    if (!opened) return refuseRpc(exchange, 401, { id, code: REFUSED, message: TOKEN_NOT_ACCEPTED })
     const reply = this.#services.replyTo(exchange, { headers: { 'mcp-session-id': opened.id } })
     reply.finish({ jsonrpc: '2.0', id, result: opened.greeting })
   }

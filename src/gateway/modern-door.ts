@@ -7,7 +7,7 @@ import { watchListened } from './listened-resources.ts'
 import { ModernClient, type ModernIdentity } from './modern-client.ts'
 import { ModernPost, modernResult, type PlainRequest, readPlainRequest } from './modern-request.ts'
 import { ParamHeaders } from './param-headers.ts'
-import type { Principal } from './principal.ts'
+import { type Principal, TOKEN_NOT_ACCEPTED } from './principal.ts'
 import type { ProfileView } from './profile-view.ts'
 import { withTraceContext } from './trace-context.ts'
 
@@ -50,7 +50,7 @@ export class ModernDoor {
   }
 
   async post(exchange: Exchange, body: unknown): Promise<void> {
-    if (this.#isCut) return refuse(exchange, 401, 'a token is needed', { 'www-authenticate': 'Bearer' })
+    if (this.#isCut) return refuse(exchange, 401, TOKEN_NOT_ACCEPTED, { 'www-authenticate': 'Bearer' })
     this.#underWay.add(exchange)
     try {
       await this.#post(exchange, body)

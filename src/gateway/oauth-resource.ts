@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { JWTVerifyGetKey } from 'jose'
 import type { GatewayOAuth } from './gateway-options.ts'
 import { isJson } from './json-rpc.ts'
-import { type Principal, Refusal } from './principal.ts'
+import { type Principal, Refusal, TOKEN_NEEDED } from './principal.ts'
 
 /** Only signatures that need the issuer's private key: a shared secret could be guessed. */
 const ALGORITHMS = [
@@ -73,7 +73,7 @@ export class OAuthResource {
 
   /** Returns whom a token belongs to, or why it is refused. `profile` is the one that the request is for. */
   async identify(token: string | undefined, profile: string | undefined): Promise<Principal | Refusal> {
-    if (token === undefined) return this.#refusal(401, 'a token is needed', {}, profile)
+    if (token === undefined) return this.#refusal(401, TOKEN_NEEDED, {}, profile)
     const checked = await this.#check(token, profile)
     if (checked instanceof Refusal) return checked
     const isOpen = profile === undefined || checked.profiles?.includes(profile) !== false

@@ -12,6 +12,11 @@ export interface Principal {
   readonly issuer?: string | undefined
 }
 
+/** Says nothing about the accepted tokens, not even how close a guess is. */
+export const TOKEN_NOT_ACCEPTED =
+  'the token is not accepted; check that it is complete, of the gateway at this address, and not replaced since, as by a restart'
+export const TOKEN_NEEDED = 'a token is needed; send it in the header "Authorization: Bearer TOKEN"'
+
 /** Why a request is refused, as a response. */
 export class Refusal {
   /** The HTTP status. */
