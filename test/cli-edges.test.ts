@@ -140,7 +140,9 @@ describe('a slow call', () => {
     ])
     const { status, stdout, stderr } = text
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' })
-    expect(stderr).toMatch(/^timeout .*did not respond within 1500 ms.*\nincrease the limit with --timeout/)
+    expect(stderr).toMatch(
+      /^timeout "slow\.wait" did not respond within 1500 ms.*\nincrease the limit with --timeout/,
+    )
     expect(json.json().result).toMatchObject({ ok: false, code: 'timeout' })
   })
 

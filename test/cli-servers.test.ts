@@ -185,7 +185,10 @@ describe('commands over servers', () => {
       status: 0,
       stdout: 'get_rain ran\n',
     })
-    expect((await toolcrib('call', 'weather.get_rain', '--arg', 'city=Oslo', '--dry-run')).status).toBe(0)
+    expect(await toolcrib('call', 'weather.get_rain', '--arg', 'city=Oslo', '--dry-run')).toMatchObject({
+      status: 0,
+      stdout: '[dry run] weather.get_rain would run with {"city":"Oslo"}\n',
+    })
     const named = ['größe=1', 'user[name]=x', '$top=3', 'city=Oslo']
     expect(await toolcrib('call', 'weather.get_rain', ...named, '--dry-run')).toMatchObject({ status: 0 })
     expect((await toolcrib('call', 'weather.get_rain', '{"city"="Oslo"}')).stderr).toContain('are not JSON')

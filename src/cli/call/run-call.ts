@@ -97,7 +97,7 @@ async function callOnce(
   if (!answer) throw new Error('a call has no result')
   const timely = deadline?.aborted ? asTimeout(answer, flags.timeout) : answer
   const unknown = tool ? undefined : describeUnknown(name, registry, statuses)
-  const explained = withNextStep(timely, tool, unknown)
+  const explained = withNextStep(tool ? withShownName(timely, tool) : timely, tool, unknown)
   const written = await writeOut(terminal, explained, flags)
   if (flags.json) terminal.printJson(explained)
   else show(terminal, explained, written)
@@ -125,6 +125,22 @@ function asTimeout(answer: CallResult, timeoutMs: number | undefined): CallResul
   return { ...answer, result: { ...result, code: 'timeout', error } }
 }
 
+/** Names the tool `server.tool`, as other commands do, in texts that the server did not write. */
+function withShownName(answer: CallResult, { name, mcpServer }: ToolSchema): CallResult {
+  const { result } = answer
+  const shown = toolName(name, mcpServer)
+  if (!result.ok)
+    return result.code === 'execution_failed'
+      ? answer
+      : { ...answer, result: { ...result, error: result.error.replaceAll(name, () => shown) } }
+  const dryRun = `[dry run] ${name} `
+  if (!result.value.startsWith(dryRun)) return answer
+  return {
+    ...answer,
+    result: { ...result, value: `[dry run] ${shown} ${result.value.slice(dryRun.length)}` },
+  }
+}
+
 /** Adds the next step for a person at a terminal, which differs from that for a model. */
 function withNextStep(
   answer: CallResult,
@@ -138,8 +154,7 @@ function withNextStep(
   if (result.code === 'timeout') return explained(`${result.error}\nincrease the limit with --timeout <ms>`)
   if (result.code !== 'input_invalid' || tool?.mcpServer === undefined) return answer
   const own = toolName(tool.name, tool.mcpServer)
-  const named = result.error.replaceAll(tool.name, own)
-  return explained(`${named}\nsee its schema with "toolcrib list ${shellWord(own)} --schema"`)
+  return explained(`${result.error}\nsee its schema with "toolcrib list ${shellWord(own)} --schema"`)
 }
 
 function show(terminal: Terminal, { result, durationMs }: CallResult, written: readonly string[]): void {
