@@ -332,6 +332,10 @@ describe.skipIf(!browser)('the page', () => {
     await go('')
     const guide = main().locator('.guide')
     await guide.getByText('Step 1 of 5').waitFor()
+    // It promises no conversation that was not played.
+    await guide.getByRole('button', { name: 'Next' }).click()
+    await guide.getByText('Each conversation is listed below once it was played').waitFor()
+    await guide.getByRole('button', { name: 'Back' }).click()
     await guide.getByRole('button', { name: 'Play', exact: true }).click()
     await guide.getByText('That was a conversation of four questions.').waitFor()
     await guide.getByText('“pizza delivery”').waitFor()
@@ -356,6 +360,33 @@ describe.skipIf(!browser)('the page', () => {
     await page.reload()
     await main().getByRole('heading', { name: 'Sessions', level: 1 }).waitFor()
     expect(await guide.count()).toBe(0)
+  })
+
+  it('offers the tour in the help only where its servers are', async () => {
+    for (const canPlay of [true, false]) {
+      const other = await browser?.newPage({ reducedMotion: 'reduce' })
+      if (!other) return
+      await other.route('**/api/guide*', (route) => route.fulfill({ json: { canPlay } }))
+      await other.goto(`${crib.origin}/#token=${crib.token}`)
+      await other.getByText('tokens saved today').waitFor()
+      const asked = other.waitForResponse('**/api/guide*')
+      await other.keyboard.press('?')
+      await asked
+      const dialog = other.getByRole('dialog')
+      await dialog.getByText('This help').waitFor()
+      await vi.waitUntil(
+        async () => (await dialog.getByRole('button', { name: 'Take the tour' }).count()) === Number(canPlay),
+        PATIENCE,
+      )
+      expect(await other.locator('.guide').count()).toBe(Number(canPlay))
+      await other.route('**/api/sessions*', (route) => route.fulfill({ json: [] }))
+      await other.goto(`${crib.origin}/#/sessions`)
+      const step = canPlay
+        ? 'Connect a client, or play the conversation on the overview.'
+        : 'Connect a client.'
+      await other.getByText(step, { exact: true }).waitFor()
+      await other.close()
+    }
   })
 
   it('offers the conversation while there is none, and shows it to its end', async () => {

@@ -1,4 +1,4 @@
-import { openGuide } from './guide/guide.tsx'
+import { TourButton } from './guide/guide.tsx'
 import { isHelpOpen } from './keys.ts'
 import { Dialog } from './ui/dialog.tsx'
 import { VIEWS } from './views.ts'
@@ -48,16 +48,11 @@ export function Help() {
           ))}
         </dl>
       </div>
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
+      <TourButton
+        onOpen={() => {
           isHelpOpen.value = false
-          openGuide()
         }}
-      >
-        Take the tour
-      </button>
+      />
     </Dialog>
   )
 }

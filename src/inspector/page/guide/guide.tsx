@@ -2,11 +2,13 @@ import { signal } from '@preact/signals'
 import { go, place } from '../router.ts'
 import { Card } from '../ui/card.tsx'
 import { useApi } from '../use-api.ts'
-import { Conversation, hasPlayed, PlayButton } from './conversation.tsx'
+import { Conversation, hasBegun, hasPlayed, PlayButton } from './conversation.tsx'
 
 interface Step {
   readonly title: string
   readonly text: string
+  /** The text where no conversation was played in this tab. */
+  readonly textBefore?: string
   /** The view that shows the step. */
   readonly view: string
   readonly rest?: string
@@ -21,6 +23,8 @@ const STEPS: readonly Step[] = [
   {
     title: 'See what each turn showed it',
     text: 'Below is that conversation: each surface with its tokens, each search, each call. Choose two turns to compare them.',
+    textBefore:
+      'Each conversation is listed below once it was played or a client had one: each surface with its tokens, each search, each call.',
     view: 'sessions',
   },
   {
@@ -31,7 +35,7 @@ const STEPS: readonly Step[] = [
   },
   {
     title: 'Fix a search that missed',
-    text: 'No tool could order the pizza. Choose the tool that should have been found: your answer becomes a search hint, or a query for your tests. A search that finds nothing at all is kept under “Misses”.',
+    text: 'No tool can order a pizza. Choose the tool that should have been found: your answer becomes a search hint, or a query for your tests. A search that finds nothing at all is kept under “Misses”.',
     view: 'search',
     rest: 'pizza delivery',
   },
@@ -53,9 +57,22 @@ export function isGuideOpen(): boolean {
   return step.value !== undefined
 }
 
-/** Opens the guide at its first step. */
-export function openGuide(): void {
-  show(0)
+/** Opens the guide at its first step; absent if the servers of its conversation are. */
+export function TourButton({ onOpen }: { readonly onOpen: () => void }) {
+  const { data } = useApi('guide', {})
+  if (!data?.canPlay) return null
+  return (
+    <button
+      type="button"
+      class="button"
+      onClick={() => {
+        onOpen()
+        show(0)
+      }}
+    >
+      Take the tour
+    </button>
+  )
 }
 
 /** A short tour of the views, for new users. */
@@ -83,7 +100,7 @@ function OpenGuide({ at }: { readonly at: number }) {
         }
       >
         <div class="stack">
-          {isHere && <p>{current.text}</p>}
+          {isHere && <p>{(!hasBegun.value && current.textBefore) || current.text}</p>}
           {at === 0 && isHere && <Conversation />}
           <div class="row">
             {!isHere && (

@@ -61,10 +61,17 @@ export function Sessions({ rest }: { readonly rest: string }) {
 }
 
 function NoSessions() {
+  const { data } = useApi('guide', {})
   return (
     <Card>
       <Empty title="No conversation yet">
-        Connect a client, or play the conversation on the <a href={linkTo('')}>overview</a>.
+        <a href={linkTo('clients')}>Connect a client</a>
+        {data?.canPlay && (
+          <>
+            , or play the conversation on the <a href={linkTo('')}>overview</a>
+          </>
+        )}
+        .
       </Empty>
     </Card>
   )
