@@ -4,11 +4,13 @@ import { createServer, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { fakeTerminal } from '../fake-terminal.fixture.ts'
-import { socketPath } from '../runtime-folder.ts'
+import { logPath, socketPath } from '../runtime-folder.ts'
 import { ControlSocket } from '../serve/control-socket.ts'
 import { LogBook } from '../serve/log-book.ts'
+import { LogFile } from '../serve/log-file.ts'
 import { runLogs } from './run-logs.ts'
 
 describe.skipIf(process.platform === 'win32')('toolcrib logs --follow', () => {
@@ -123,5 +125,34 @@ describe.skipIf(process.platform === 'win32')('toolcrib logs --follow', () => {
 
   it('fails at a line that does not parse and is not the last', async () => {
     await expect(runWith((response) => void response.end(`junk\n${LINE}`))).rejects.toThrow(SyntaxError)
+  })
+})
+
+describe('toolcrib logs of gateways that have stopped', () => {
+  it('names the process of each line where several wrote at the same time', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-logs-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const config = join(folder, 'toolcrib.toml')
+    writeFileSync(config, '')
+    const env = { XDG_RUNTIME_DIR: folder, XDG_STATE_HOME: folder, HOME: folder }
+    const path = logPath([config], env) ?? ''
+    const write = (pid: number, message: string) => {
+      const file = new LogFile(path, { pid })
+      file.write({ at: '2026-01-01T00:00:00.000Z', level: 'info', message })
+      file.close()
+    }
+    const shown = async () => {
+      const { terminal, stdout, stderr } = fakeTerminal({ cwd: folder, env })
+      expect(await runLogs(terminal, undefined, {})).toBe(0)
+      const lines = stripVTControlCharacters(stdout()).trim().split('\n')
+      return { lines: lines.map((line) => line.slice('00:00:00 info  '.length)), note: stderr() }
+    }
+    write(11, 'one')
+    write(22, 'two')
+    expect((await shown()).lines).toEqual(['one', 'two'])
+    write(11, 'three')
+    const { lines, note } = await shown()
+    expect(lines).toEqual(['pid 11 one', 'pid 22 two', 'pid 11 three'])
+    expect(note).toContain('this is the log of the last ones, with their process ids')
   })
 })

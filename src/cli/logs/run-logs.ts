@@ -1,4 +1,5 @@
 import { createReadStream, existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import pc from 'picocolors'
@@ -7,7 +8,7 @@ import { untilSignal } from '../interrupt.ts'
 import { noGateway, type SoughtGateway, seekGateways } from '../require-gateway.ts'
 import type { RunningGateway } from '../running-gateway.ts'
 import { logPath } from '../runtime-folder.ts'
-import type { LogLine } from '../serve/log-book.ts'
+import type { FiledLine } from '../serve/log-file.ts'
 import type { Terminal } from '../terminal.ts'
 import { localTime, plain, plural, wrap } from '../text.ts'
 import { unknownServer } from '../unknown-server.ts'
@@ -39,9 +40,9 @@ export async function runLogs(
   return untilSignal(
     terminal.signals,
     async (signal) => {
-      const stream = running
-        ? await running.logs({ server, follow: flags.follow === true })
-        : lastLog(terminal, sought, flags)
+      const { stream, isMixed = false } = running
+        ? { stream: await running.logs({ server, follow: flags.follow === true }) }
+        : await lastLog(terminal, sought, flags)
       const lines = createInterface({ input: stream })
       // A destroyed stream does not end its lines.
       const end = () => {
@@ -60,7 +61,7 @@ export async function runLogs(
       try {
         for await (const { line, entry } of running ? untilBroken(lines) : entriesOf(lines)) {
           if (server !== undefined && entry.server !== server) continue
-          terminal.print(flags.json ? line : describe(terminal, entry))
+          terminal.print(flags.json ? line : describe(terminal, entry, isMixed))
         }
       } catch (error) {
         // The log of a running gateway breaks off when the gateway ends.
@@ -79,7 +80,7 @@ export async function runLogs(
 
 interface ReadLine {
   readonly line: string
-  readonly entry: LogLine
+  readonly entry: FiledLine
 }
 
 async function* entriesOf(lines: AsyncIterable<string>): AsyncGenerator<ReadLine> {
@@ -91,7 +92,7 @@ async function* untilBroken(lines: AsyncIterable<string>): AsyncGenerator<ReadLi
   let broken: unknown
   for await (const line of lines) {
     if (broken !== undefined) throw broken
-    let entry: LogLine
+    let entry: FiledLine
     try {
       entry = JSON.parse(line)
     } catch (error) {
@@ -116,18 +117,38 @@ async function requireServer(server: string, { terminal, flags, running }: Serve
   throw unknownServer(server, { ...config, servers: known })
 }
 
-function lastLog(terminal: Terminal, sought: SoughtGateway, { follow }: LogsFlags): Readable {
-  const path = logPath(sought.files, terminal.env)
-  if (follow || path === undefined || !existsSync(path)) throw noGateway(sought)
-  terminal.note(`${pc.yellow('note')} no gateway is running; this is the log of the last one (${path})`)
-  return createReadStream(path)
+interface LastLog {
+  readonly stream: Readable
+  /** Whether gateways that ran at the same time wrote it. */
+  readonly isMixed: boolean
 }
 
-function describe({ output, width }: Terminal, { at, level, server, message }: LogLine): string {
+async function lastLog(terminal: Terminal, sought: SoughtGateway, { follow }: LogsFlags): Promise<LastLog> {
+  const path = logPath(sought.files, terminal.env)
+  if (follow || path === undefined || !existsSync(path)) throw noGateway(sought)
+  const isMixed = hasMixedLines(await readFile(path, 'utf8'))
+  const what = isMixed ? 'the log of the last ones, with their process ids' : 'the log of the last one'
+  terminal.note(`${pc.yellow('note')} no gateway is running; this is ${what} (${path})`)
+  return { stream: createReadStream(path), isMixed }
+}
+
+/** Whether the lines of one gateway stand between those of another. Gateways that ran one after the other do not mix. */
+function hasMixedLines(log: string): boolean {
+  const pids = [...log.matchAll(/"pid":(\d+)\}$/gm)].map(([, pid]) => pid)
+  const turns = pids.filter((pid, at) => pid !== pids[at - 1])
+  return turns.length > new Set(turns).size
+}
+
+function describe(
+  { output, width }: Terminal,
+  { at, level, server, message, pid }: FiledLine,
+  isMixed: boolean,
+): string {
   const time = pc.dim(localTime(at).slice(11))
   const colour = level === 'error' ? pc.red : level === 'warn' ? pc.yellow : pc.dim
+  const by = isMixed && pid !== undefined ? `${pc.dim(`pid ${pid}`)} ` : ''
   const from = server === undefined ? '' : `${pc.cyan(plain(server))} `
-  const line = `${time} ${colour(level.padEnd(5))} ${from}${plain(message)}`
+  const line = `${time} ${colour(level.padEnd(5))} ${by}${from}${plain(message)}`
   // Continuation lines are indented, so that the next entry is easy to see.
   return output.isTTY ? wrap(line, width - 4).replaceAll('\n', '\n    ') : line
 }

@@ -21,7 +21,10 @@ describe('the log file', () => {
       file.close()
     }
     const lines = readFileSync(path, 'utf8').trim().split('\n')
-    expect(lines.map((line) => JSON.parse(line))).toEqual([LINE, { ...LINE, message: 'two' }])
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { ...LINE, pid: process.pid },
+      { ...LINE, message: 'two', pid: process.pid },
+    ])
     expect(statSync(path).mode & 0o777).toBe(0o600)
   })
 

@@ -5,6 +5,12 @@ import type { LogLine } from './log-book.ts'
 /** A larger log is renamed, and a new one begins. */
 const MAX_BYTES = 4 * 1024 * 1024
 
+/** A line in the file. */
+export interface FiledLine extends LogLine {
+  /** The gateway that wrote it: several of one config write to one file. */
+  readonly pid?: number
+}
+
 /** This many characters are written without waiting for more. */
 const MAX_WAITING = 8 * 1024
 const FLUSH_AFTER_MS = 50
@@ -16,13 +22,15 @@ const FLUSH_AFTER_MS = 50
 export class LogFile {
   readonly path: string
   readonly #maxBytes: number
+  readonly #pid: number
   #file: number | undefined
   #bytes: number
   #waiting = ''
   #flushing: NodeJS.Timeout | undefined
 
-  constructor(path: string, { maxBytes = MAX_BYTES } = {}) {
+  constructor(path: string, { maxBytes = MAX_BYTES, pid = process.pid } = {}) {
     this.path = path
+    this.#pid = pid
     this.#maxBytes = maxBytes
     this.#bytes = sizeOf(path)
     this.#open()
@@ -34,7 +42,8 @@ export class LogFile {
    */
   write({ level, ...rest }: LogLine): void {
     if (this.#file === undefined) return
-    this.#waiting += `${JSON.stringify({ level, ...rest })}\n`
+    const line: FiledLine = { level, ...rest, pid: this.#pid }
+    this.#waiting += `${JSON.stringify(line)}\n`
     if (level !== 'info' || this.#waiting.length > MAX_WAITING) this.#flush()
     else this.#flushing ??= setTimeout(() => this.#flush(), FLUSH_AFTER_MS).unref()
   }
