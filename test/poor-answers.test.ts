@@ -36,7 +36,7 @@ const activeIn = (session: Awaited<ReturnType<typeof open>>) =>
 describe('an answer in which no tool fits well', () => {
   it('lists tools, loads none, evicts none, and says so', async () => {
     const session = await open({ maxActive: 1 })
-    await ask(session, 'tool_search', { name: 'read_text_file' })
+    await ask(session, 'tool_search', { name: 'move_file' })
     const found = await ask(session, 'tool_search', { query: POOR })
     expect(found).toMatchObject({ activated: [], evicted: [] })
     expect(found.note).toContain('No tool fits well, so none was loaded.')
@@ -47,7 +47,7 @@ describe('an answer in which no tool fits well', () => {
       properties: { path: { type: 'string' } },
       $comment: 'shortened; ask for it by its name to see the whole schema',
     })
-    expect(activeIn(session)).toEqual(['mcp__files__read_text_file'])
+    expect(activeIn(session)).toEqual(['mcp__files__move_file'])
   })
 
   it('has tools that a name or a call loads in one step', async () => {
