@@ -74,7 +74,7 @@ function unquoted(text: string): string {
 /** The words of tools that a text implies: those that its everyday phrases mean, and the kinds of its values. */
 function impliedWords(text: string, values: readonly Value[]): WeightedWord[] {
   const implied = new Map(everydayVerbs(text).map(({ phrase, verb }) => [verb, phrase]))
-  const own = new Set(wordsOf(text))
+  const own = new Set(values.length === 0 ? [] : wordsOf(text))
   for (const value of values)
     for (const word of value.implies)
       if (!own.has(word) && !implied.has(word)) implied.set(word, shownValue(value))
@@ -127,6 +127,7 @@ function weighWord(
   holders: (word: string) => number,
   isForeign: boolean,
 ): WeightedWord[] {
+  if (values.size === 0 && !isForeign) return [{ text: word, weight: 1 }]
   const inside = wordsOf(word)
   const isValue = inside.length > 0 && inside.every((one) => values.has(one))
   if (isValue) {

@@ -85,6 +85,7 @@ export function shownValue({ text }: Value): string {
 /** The words that a text contains only inside values, in lower case: "the disk <disk name>" is about a disk. */
 export function valueWords(text: string, values: readonly Value[]): ReadonlySet<string> {
   const inside = new Set(values.flatMap((value) => wordsOf(value.text)))
+  if (inside.size === 0) return inside
   for (const word of wordsOf(text.replace(VALUE, ' '))) inside.delete(word)
   return inside
 }
