@@ -211,10 +211,17 @@ function firstFrom(values: Uint32Array, start: number, end: number, listing: num
   return low
 }
 
-/** The array itself, or a copy with room for `index` plus a quarter: growth is rare and little space is wasted. */
+/** From this many numbers on, spare room costs more than growing more often. */
+const LARGE = 2 ** 22
+
+/**
+ * The array itself, or a copy with room for `index` plus a quarter, in a large one plus a sixteenth: growth is rare and
+ * little space is wasted.
+ */
 export function resizedTo(array: Uint32Array<ArrayBuffer>, index: number): Uint32Array<ArrayBuffer> {
   if (index < array.length) return array
-  const larger = new Uint32Array(index + (index >>> 2) + 256)
+  const spare = index < LARGE ? index >>> 2 : index >>> 4
+  const larger = new Uint32Array(index + spare + 256)
   larger.set(array)
   return larger
 }
