@@ -67,6 +67,7 @@ export class Vocabulary {
     const id = this.#words.get(word)
     if (id === undefined) return
     this.#words.delete(word)
+    this.#texts[id] = ''
     const stemId = this.stemOf(id)
     this.#unchain(id, stemId)
     if (this.#firstForm[stemId] === NONE) {

@@ -89,7 +89,10 @@ export class WordScan {
     return wordReasons(matches, this.#scanned)
   }
 
-  /** Words that no accepted listing contains, as written; not numbers, which no tool is expected to mention. A phrase that stands for a word that one contains is matched. */
+  /**
+   * Words that no accepted listing contains, as written; not numbers, which no tool is expected to mention. A phrase that
+   * stands for a word that one contains is matched.
+   */
   unmatchedWords(): string[] {
     const { words, terms } = this.#scanned
     const held = terms.filter((term) => this.#isHeld(term))

@@ -45,16 +45,17 @@ function tellingWords(words: readonly string[]): number {
 
 /** What requests and the names of tools begin with. */
 const VERBS: ReadonlySet<string> = new Set(
-  `add analyze analyse apply approve archive ask assign attach block book browse build buy calculate call cancel capture
-  change chart check clean clear click clone close collect combine compare compile compress compute configure connect
-  convert copy count crawl create crop decode decrypt delete deploy describe detect disable display download draft draw
-  edit email enable encode encrypt estimate evaluate execute explain export extract fetch fill filter find fix follow
-  forecast format generate get give identify import insert inspect install invite join launch list load locate log look
-  mail make map mark measure merge message modify monitor move navigate notify open order organize pause pay pick play plot
-  post predict prepare print process publish pull purchase push query rank rate read recommend record refund register reject
-  remind remove rename render reopen replace reply report request reschedule reserve reset resize resolve restart
-  restore retrieve review rotate run save scan schedule scrape search select send set share show sign simulate solve
-  sort split start stop store submit subscribe suggest summarize summarise sync tell test text track transcribe transfer translate trim turn
+  `add analyze analyse apply approve archive ask assign attach block book browse build buy calculate call cancel
+  capture change chart check clean clear click clone close collect combine compare compile compress compute
+  configure connect convert copy count crawl create crop decode decrypt delete deploy describe detect disable
+  display download draft draw edit email enable encode encrypt estimate evaluate execute explain export extract
+  fetch fill filter find fix follow forecast format generate get give identify import insert inspect install
+  invite join launch list load locate log look mail make map mark measure merge message modify monitor move
+  navigate notify open order organize pause pay pick play plot post predict prepare print process publish pull
+  purchase push query rank rate read recommend record refund register reject remind remove rename render reopen
+  replace reply report request reschedule reserve reset resize resolve restart restore retrieve review rotate run
+  save scan schedule scrape search select send set share show sign simulate solve sort split start stop store
+  submit subscribe suggest summarize summarise sync tell test text track transcribe transfer translate trim turn
   uninstall unlock unsubscribe update upgrade upload use validate verify view visualize watch write zip`.split(
     /\s+/,
   ),
