@@ -3,77 +3,107 @@ import { defineConfig, type UserConfig } from 'tsdown'
 
 const { compilerOptions } = JSON.parse(readFileSync('./tsconfig.json', 'utf8'))
 
-/** Every public name of tsconfig's paths is an entry. Output mirrors the sources. */
-const library = Object.values<string[]>(compilerOptions.paths).flat()
-
 const shared = {
   format: 'esm',
   target: 'node20.19',
   fixedExtension: false,
-  // The package ships no sources for maps to point at.
+  // The packages ship no sources for maps to point at.
   sourcemap: false,
 } as const satisfies UserConfig
 
-/** Names of packages, unless they are bundled. */
-function packagesBut(...bundled: readonly string[]): RegExp {
-  return new RegExp(`^(?!(?:${bundled.join('|')})(?:/|$))[\\w@][^:]*$`)
-}
+/** What removes the types of scripts, with its own dependencies. */
+const STRIPS_TYPES = [
+  'sucrase',
+  'lines-and-columns',
+  'ts-interface-checker',
+  '@jridgewell/gen-mapping',
+  '@jridgewell/sourcemap-codec',
+  '@jridgewell/trace-mapping',
+  '@jridgewell/resolve-uri',
+]
 
 // Few files load sooner than many: each group is loaded whole by whoever needs a part, with what it imports. Few packages
 // are bundled, and no types of optional SDKs: small ones that every start loads, and one table of the tokenizer's 30 MB.
 export default defineConfig([
+  library('core', {
+    bundled: ['tokenx'],
+    groups: [
+      { name: 'core', test: /core[\\/]src[\\/](index|internal)\.ts$/, priority: 4 },
+      // What checks arguments is loaded by the first call, also in a browser.
+      { name: 'arguments', test: /src[\\/]schema[\\/]check-arguments\.ts$/, priority: 5 },
+    ],
+  }),
+  library('embedder', { bundled: ['gpt-tokenizer'] }),
+  library('mcp', {
+    groups: [{ name: 'servers', test: /mcp[\\/]src[\\/](stores[\\/])?index\.ts$/, priority: 3 }],
+  }),
+  library('scripts', { bundled: STRIPS_TYPES, platform: 'node' }),
+  library('gateway'),
+  library('toolcrib'),
   {
     ...shared,
-    entry: Object.fromEntries(library.map((path) => [path.replace('./src/', '').replace(/\.ts$/, ''), path])),
-    platform: 'neutral',
-    dts: { sourcemap: false },
-    clean: true,
-    outputOptions: {
-      codeSplitting: {
-        groups: [
-          { name: 'package', test: /package\.json$/, priority: 5 },
-          { name: 'core', test: /src[\\/]index\.ts$/, priority: 4 },
-          // What checks arguments is loaded by the first call, also in a browser.
-          { name: 'arguments', test: /src[\\/]schema[\\/]check-arguments\.ts$/, priority: 3.5 },
-          { name: 'servers', test: /src[\\/](mcp|store)[\\/]index\.ts$/, priority: 3 },
-        ],
-      },
-    },
-    deps: {
-      neverBundle: [packagesBut('gpt-tokenizer', 'tokenx'), /^node:/],
-      alwaysBundle: [/^gpt-tokenizer\//, 'tokenx'],
-      onlyBundle: ['gpt-tokenizer', 'tokenx'],
-    },
-  },
-  {
-    ...shared,
-    // It imports toolcrib by its name, and finds it through package.json, as any user's code does.
-    entry: './src/cli/main.ts',
-    outDir: 'dist/cli',
+    entry: './packages/toolcrib/src/main.ts',
+    outDir: 'packages/toolcrib/dist',
     platform: 'node',
     dts: false,
-    // The library's build does this.
+    // The build of the library does this.
     clean: false,
     outputOptions: {
       codeSplitting: {
         groups: [
           {
             name: 'command-line',
-            test: /src[\\/]cli[\\/](command-line|chat[\\/]provider-names)\.ts$/,
+            test: /toolcrib[\\/]src[\\/](command-line|chat[\\/]provider-names)\.ts$/,
             priority: 2,
           },
           {
             name: 'commands',
-            test: /src[\\/]cli[\\/](with-registry|mend-server|access-token|alike-servers|client-place|serve[\\/](open-stores|serve-settings))\.ts$/,
+            test: /toolcrib[\\/]src[\\/](with-registry|mend-server|access-token|alike-servers|client-place|serve[\\/](open-stores|serve-settings))\.ts$/,
             priority: 1,
           },
         ],
       },
     },
-    deps: {
-      neverBundle: [packagesBut('commander', 'picocolors'), /^node:/],
-      alwaysBundle: ['commander', 'picocolors'],
-      onlyBundle: ['commander', 'picocolors'],
-    },
+    deps: bundling(['commander', 'picocolors']),
   },
 ])
+
+interface Groups {
+  readonly bundled?: string[]
+  readonly platform?: 'node'
+  readonly groups?: { name: string; test: RegExp; priority: number }[]
+}
+
+/** Every public name of a package in tsconfig's paths is a file of its dist/. */
+function library(folder: string, { bundled = [], groups = [], platform }: Groups = {}): UserConfig {
+  const sources = Object.entries<string[]>(compilerOptions.paths).filter(([, [path = '']]) =>
+    path.startsWith(`./packages/${folder}/`),
+  )
+  return {
+    ...shared,
+    entry: Object.fromEntries(
+      sources.map(([name, [path = '']]) => [
+        name.replace(/^(@toolcrib\/[^/]+|toolcrib)\/?/, '') || 'index',
+        path,
+      ]),
+    ),
+    outDir: `packages/${folder}/dist`,
+    platform: platform ?? 'neutral',
+    dts: { sourcemap: false },
+    clean: true,
+    outputOptions: { codeSplitting: { groups } },
+    deps: bundling(bundled),
+  }
+}
+
+/** Bundles these packages and no others; the packages of the workspace find each other by name, as any user's code does. */
+function bundling(bundled: string[]): NonNullable<UserConfig['deps']> {
+  const others =
+    bundled.length === 0 ? /^[\w@][^:]*$/ : new RegExp(`^(?!(?:${bundled.join('|')})(?:/|$))[\\w@][^:]*$`)
+  return {
+    neverBundle: [others, /^node:/],
+    ...(bundled.length === 0
+      ? {}
+      : { alwaysBundle: bundled.map((name) => new RegExp(`^${name}(/|$)`)), onlyBundle: bundled }),
+  }
+}

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
-// Doors import the package by its public name; in tests that name means the source, as in tsconfig's paths.
+// Packages import each other by their public names; in tests a name means the source, as in tsconfig's paths.
 const { compilerOptions } = JSON.parse(readFileSync('./tsconfig.json', 'utf8'))
 const alias = Object.entries<string[]>(compilerOptions.paths).map(([name, [path]]) => ({
   find: new RegExp(`^${name}$`),
@@ -12,10 +12,10 @@ const alias = Object.entries<string[]>(compilerOptions.paths).map(([name, [path]
 
 /** Tests beside the code that start processes or servers. */
 const STARTING = [
-  'src/agent/models/load-sdk.test.ts',
-  'src/builtin-tools/builtin-tools.test.ts',
-  'src/capabilities/{fs-reach,network,process}.test.ts',
-  'src/store/redis/*.test.ts',
+  'packages/core/src/agent/models/load-sdk.test.ts',
+  'packages/mcp/src/builtin-tools/builtin-tools.test.ts',
+  'packages/mcp/src/capabilities/{fs-reach,network,process}.test.ts',
+  'packages/mcp/src/stores/redis/*.test.ts',
 ]
 
 export default defineConfig({
@@ -32,7 +32,11 @@ export default defineConfig({
       // Beside the code: `vitest --project unit` while you work.
       {
         extends: true,
-        test: { name: 'unit', include: ['src/**/*.test.ts'], exclude: STARTING },
+        test: {
+          name: 'unit',
+          include: ['packages/*/src/**/*.test.ts', 'scripts/train/*.test.ts'],
+          exclude: STARTING,
+        },
       },
       // Whole flows, which start processes and real servers.
       {

@@ -3,11 +3,12 @@
  * of each provider: full mode, and the three strategies. Once with twelve activations, once with five times as many.
  */
 import { pathToFileURL } from 'node:url'
-import { anthropic } from '../src/dialects/anthropic.ts'
-import { gemini } from '../src/dialects/gemini.ts'
-import { openaiChat } from '../src/dialects/openai-chat.ts'
-import { openaiResponses } from '../src/dialects/openai-responses.ts'
-import { exactTokenCounter, type TokenCounter } from '../src/text.ts'
+import { exactTokenCounter } from '@toolcrib/embedder/tokens'
+import { anthropic } from '../packages/core/src/dialects/anthropic.ts'
+import { gemini } from '../packages/core/src/dialects/gemini.ts'
+import { openaiChat } from '../packages/core/src/dialects/openai-chat.ts'
+import { openaiResponses } from '../packages/core/src/dialects/openai-responses.ts'
+import type { TokenCounter } from '../packages/core/src/text.ts'
 import { anthropicVoice } from '../test/dialects/wire-server/voices/anthropic.ts'
 import { geminiVoice } from '../test/dialects/wire-server/voices/gemini.ts'
 import { chatVoice } from '../test/dialects/wire-server/voices/openai-chat.ts'

@@ -4,7 +4,7 @@
  */
 import { pathToFileURL } from 'node:url'
 import { Validator } from '@cfworker/json-schema'
-import { type JsonSchema, type Tool, type ToolCall, ToolRegistry } from '../src/index.ts'
+import { type JsonSchema, type Tool, type ToolCall, ToolRegistry } from '../packages/core/src/index.ts'
 
 const CALLS = 1_000
 const GOAL = 3
@@ -97,6 +97,7 @@ const context = {
   turnCount: 0,
   signal: new AbortController().signal,
   resultLimitChars: 80,
+  context: undefined,
 }
 
 function runBare(calls: readonly ToolCall[], tool: Tool, validator: Validator): Promise<unknown> {

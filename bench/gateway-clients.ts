@@ -1,9 +1,10 @@
 // Do clients of one gateway ever get each other's answers, and does its memory stay flat? 200 clients make 500 calls each,
-// all with the same ids, over the same connection to a server that answers out of order. `npm run bench --
-// gateway-clients`
+// all with the same ids, over the same connection to a server that answers out of order. And what do clients cost that a
+// server asks questions? `npm run bench -- gateway-clients`
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { measureAskingClients } from './gateway/asking-clients.ts'
 import { type Connection, connect } from './gateway/bare-client.ts'
 import { buildGateway } from './gateway/build-gateway.ts'
 import { type Contender, startToolcrib } from './gateway/contenders.ts'
@@ -22,6 +23,8 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
     await gateway.close()
     await rm(folder, { recursive: true, force: true, maxRetries: 3 })
   }
+  if (smoke) await measureAskingClients(['modern'], { clients: 3, calls: 2 })
+  else await measureAskingClients(['legacy', 'modern'], { clients: 40, calls: 10 })
 }
 
 async function measure(

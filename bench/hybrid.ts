@@ -5,10 +5,10 @@
  * ../shared/data; without them a made-up catalogue is used.
  */
 import { pathToFileURL } from 'node:url'
-import type { EvalTool } from '../src/cli/eval/load-case.ts'
-import { staticEmbedder } from '../src/embedders/static-embedder.ts'
-import { hybrid } from '../src/search/hybrid.ts'
-import { lexical } from '../src/search/lexical.ts'
+import { hybrid } from '../packages/core/src/search/hybrid.ts'
+import { lexical } from '../packages/core/src/search/lexical.ts'
+import { staticEmbedder } from '../packages/embedder/src/static-embedder.ts'
+import type { EvalTool } from '../packages/toolcrib/src/eval/load-case.ts'
 import { measureKeptVectors } from './hybrid/kept-vectors.ts'
 import { catalogueOf, longQueries, realQueries, shortQueries } from './hybrid/speed-catalogue.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'

@@ -7,9 +7,9 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { connectServers } from '../src/mcp/index.ts'
-import { fileStore } from '../src/store/file-store.ts'
-import { ToolRegistry } from '../src/tool-registry.ts'
+import { ToolRegistry } from '../packages/core/src/tool-registry.ts'
+import { connectServers } from '../packages/mcp/src/index.ts'
+import { fileStore } from '../packages/mcp/src/stores/file-store.ts'
 
 const CALL_GOAL = 1.3
 
@@ -74,7 +74,13 @@ async function timeCalls({ rounds, callsARound }: { rounds: number; callsARound:
       sessionId: 's',
     })
   const tool = registry.get('mcp__everything__echo')
-  const context = { sessionId: 's', toolCallId: '1', turnCount: 0, resultLimitChars: 80_000 }
+  const context = {
+    context: undefined,
+    sessionId: 's',
+    toolCallId: '1',
+    turnCount: 0,
+    resultLimitChars: 80_000,
+  }
   const callTool = async (message: string) =>
     tool?.execute({ message }, { ...context, signal: new AbortController().signal })
   const micros: Record<'bare' | 'tool' | 'through', number[]> = { bare: [], tool: [], through: [] }

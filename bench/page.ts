@@ -9,7 +9,7 @@ import { createGateway } from 'toolcrib/gateway'
 import { createInspector } from 'toolcrib/inspector'
 import { connectServers } from 'toolcrib/mcp'
 import { build } from 'vite'
-import { listen } from '../src/cli/serve/http-listener.ts'
+import { listen } from '../packages/toolcrib/src/serve/http-listener.ts'
 import { median, printTable, ratio } from './report.ts'
 
 const TOKEN = 'a-token-for-the-page-1234'
@@ -46,7 +46,7 @@ async function openBrowser(): Promise<Browser | undefined> {
 
 /** The built page over a registry in this process. */
 async function serve(folder: string) {
-  const configFile = join(import.meta.dirname, '../src/inspector/page/vite.config.ts')
+  const configFile = join(import.meta.dirname, '../packages/gateway/src/inspector/page/vite.config.ts')
   await build({ configFile, logLevel: 'error', build: { outDir: folder, emptyOutDir: true } })
   const registry = new ToolRegistry({ mode: 'lazy', defer: 'all' })
   registry.syncMcp(
@@ -59,7 +59,7 @@ async function serve(folder: string) {
     })),
   )
   const servers = connectServers(registry, {})
-  const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN }] })
+  const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN, operator: true }] })
   const inspector = createInspector({ registry, servers, access: gateway.access, gateway, assets: folder })
   const listener = await listen(
     async (request) =>

@@ -22,7 +22,7 @@ export function resolve(specifier, context, next) {
 
 export function load(url, context, next) {
   const isType = url.endsWith('.ts')
-  const isManifest = url === new URL('package.json', root).href
+  const isManifest = url.startsWith(root.href) && /\/packages\/[^/]+\/package\.json$/.test(url)
   if (!isType && !isManifest) return next(url, context)
   const text = readFileSync(new URL(url), 'utf8')
   const source = isType

@@ -15,9 +15,11 @@
  */
 import { writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
-import { mean } from '../src/cli/eval/figures.ts'
-import { staticEmbedder } from '../src/embedders/static-embedder.ts'
-import { hybrid } from '../src/search/hybrid.ts'
+import { hybrid } from '../packages/core/src/search/hybrid.ts'
+import { lexical } from '../packages/core/src/search/lexical.ts'
+import { staticEmbedder } from '../packages/embedder/src/static-embedder.ts'
+import { mean } from '../packages/toolcrib/src/eval/figures.ts'
+import { measureAdaptive } from './recall/adaptive.ts'
 import { measureAttacks } from './recall/attacked.ts'
 import { harvestedCase, UNANSWERABLE } from './recall/harvested-case.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'
@@ -30,6 +32,9 @@ import { printTable } from './report.ts'
 
 const PLOT = 'docs/recall.svg'
 const SMOKE_SETS = 2
+/** Trying out attacks takes minutes, so only sets that the embedder was not trained on are attacked so. */
+const ADAPTIVE_SETS: readonly string[] = ['workshop', 'dumps']
+const ATTACKING_SERVERS = [1, 3, 6]
 const SMOKE_QUERIES = 40
 
 export async function run({ smoke, plot = false }: { smoke: boolean; plot?: boolean }): Promise<void> {
@@ -43,6 +48,8 @@ export async function run({ smoke, plot = false }: { smoke: boolean; plot?: bool
   }
   printSummary(results)
   for (const labelled of cases) await tellAttacks(labelled)
+  for (const labelled of cases.filter(({ name }) => ADAPTIVE_SETS.includes(name)))
+    await tellAdaptiveAttacks(labelled)
   if (!plot) return
   await writeFile(PLOT, recallPlot(results))
   console.log(`recall: drawn in ${PLOT}`)
@@ -82,6 +89,27 @@ async function tellAttacks(labelled: LabelledCase): Promise<void> {
       'attacker has 3 of 5 or more': percent(crowded),
     })),
   )
+}
+
+/** Adds a few servers whose tools were tried out against the search, and judges them by requests that they have not seen. */
+async function tellAdaptiveAttacks(labelled: LabelledCase): Promise<void> {
+  const searchers = { hybrid: () => hybrid({ embedder: staticEmbedder() }), lexical }
+  const rows: Record<string, string | number>[] = []
+  for (const [searcher, makeSearcher] of Object.entries(searchers))
+    for (const honest of ['nobody approved', 'approved'] as const)
+      for (const servers of ATTACKING_SERVERS) {
+        const { clean, attacked, first } = await measureAdaptive(labelled, makeSearcher, { honest, servers })
+        rows.push({
+          searcher,
+          'honest servers': honest,
+          'attacking servers': servers,
+          'found in 5, without': percent(clean),
+          'found in 5': percent(attacked),
+          'attacker first': percent(first),
+        })
+      }
+  console.log(`recall: ${labelled.name} with an attacker that adapts, % of unseen queries`)
+  printTable(rows)
 }
 
 /** Held-out queries matter only to `hybrid`: the other searchers were not trained. */

@@ -1,8 +1,12 @@
 import { pathToFileURL } from 'node:url'
-import { type Tool, ToolRegistry } from 'toolcrib'
+import { type SessionDialect, type Surface, type Tool, ToolRegistry } from 'toolcrib'
+import { anthropic } from 'toolcrib/anthropic'
+import { gemini } from 'toolcrib/gemini'
+import { openaiChat } from 'toolcrib/openai-chat'
+import { openaiResponses } from 'toolcrib/openai-responses'
 import { median, printTable, ratio } from './report.ts'
 
-/** How does the cost of registering, and of a turn's surface, grow with the catalogue? */
+/** How does the cost of registering, of a turn's surface, and of a session with each dialect grow with the catalogue? */
 export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   console.log('\nRegistry: how cost grows')
   const sizes = smoke ? [1_000, 4_000] : [10_000, 40_000]
@@ -31,6 +35,52 @@ export async function run({ smoke }: { smoke: boolean }): Promise<void> {
   console.log(
     `surface() costs ${ratio(surfaces[1]?.micros, surfaces[0]?.micros)} as much with ${surfaces[1]?.size.toLocaleString('en-US')} tools as with 100 (goal: under 1.5)`,
   )
+
+  for (const size of smoke ? [2_654] : [2_654, 100_000]) {
+    console.log(
+      `\nSessions over ${size.toLocaleString('en-US')} tools of 50 servers; milliseconds for a turn's request`,
+    )
+    const rows = []
+    for (const dialect of [anthropic(), openaiResponses(), openaiChat(), gemini()])
+      rows.push(await sessionCosts(size, dialect, smoke ? 5 : 50))
+    printTable(rows)
+  }
+}
+
+type BenchDialect = SessionDialect & {
+  readonly name: string
+  toRequest(input: { readonly surface: Surface; readonly messages: readonly never[] }): object
+}
+
+/** What turns of many sessions cost, and how much of each is saved. */
+async function sessionCosts(size: number, dialect: BenchDialect, count: number) {
+  const registry = register(size)
+  const open = () => registry.openSession({ dialect })
+  const turn = (session: Awaited<ReturnType<typeof open>>) => timeMs(() => session.turn([]))
+  const first = turn(await open())
+  const sessions = await Promise.all(Array.from({ length: count }, open))
+  const next = sessions.map(turn)
+  const later = [...sessions, ...sessions, ...sessions].map(turn)
+  for (const session of sessions) await session.activate(['mcp__server1__tool_1', 'mcp__server2__tool_2'])
+  registry.registerMcp({ ...tool(0), name: 'joined_late' }, 'server7')
+  const [changed = 0, ...others] = sessions.map(turn)
+  const afterwards = sessions.map(turn)
+  const saved = JSON.stringify(sessions[0]).length
+  return {
+    dialect: dialect.name,
+    strategy: sessions[0]?.surface().strategy ?? '',
+    'first session': first.toFixed(1),
+    'other sessions': middle(next),
+    'later turns': middle(later),
+    'after a server changed': changed.toFixed(2),
+    'other sessions then': middle(others),
+    'and later': middle(afterwards),
+    'saved, kB': (saved / 1000).toFixed(1),
+  }
+}
+
+function middle(times: readonly number[]): string {
+  return (times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN).toFixed(3)
 }
 
 function register(size: number): ToolRegistry {

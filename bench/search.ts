@@ -10,12 +10,12 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { create, insertMultiple, search as searchOrama } from '@orama/orama'
 import MiniSearch from 'minisearch'
-import { CatalogueSearch } from '../src/search/catalogue-search.ts'
-import { parameterTexts } from '../src/search/lexical/listing-terms.ts'
-import { lexical } from '../src/search/lexical.ts'
-import { parseQuery } from '../src/search/query/query.ts'
-import { acceptEvery } from '../src/search/searcher.ts'
-import type { JsonSchema, Listing } from '../src/tool.ts'
+import { CatalogueSearch } from '../packages/core/src/search/catalogue-search.ts'
+import { parameterTexts } from '../packages/core/src/search/lexical/listing-terms.ts'
+import { lexical } from '../packages/core/src/search/lexical.ts'
+import { parseQuery } from '../packages/core/src/search/query/query.ts'
+import { acceptEvery } from '../packages/core/src/search/searcher.ts'
+import type { JsonSchema, Listing } from '../packages/core/src/tool.ts'
 
 const CATALOGUE = fileURLToPath(new URL('../../shared/data/catalog-toucan/tools.jsonl', import.meta.url))
 const LIMIT = 5

@@ -9,7 +9,7 @@ import { ENVIRONMENT } from './gateway/contenders.ts'
 import { medianOf, remember, type StartTimes, timeFirstList } from './gateway/first-list.ts'
 import { printTable } from './report.ts'
 
-const MAIN = join(import.meta.dirname, '..', 'dist', 'cli', 'main.js')
+const MAIN = join(import.meta.dirname, '..', 'packages', 'toolcrib', 'dist', 'main.js')
 const PRELOAD = join(import.meta.dirname, 'gateway', 'report-cpu.cjs')
 
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {

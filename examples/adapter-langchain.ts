@@ -1,52 +1,18 @@
 // LangChain over a session: its tools are the session's surface, and each call goes through the session.
 import assert from 'node:assert/strict'
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
-import { DynamicStructuredTool, type ToolRunnableConfig } from '@langchain/core/tools'
 import { FakeStreamingChatModel } from '@langchain/core/utils/testing'
-import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
-import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
-
-/** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
-const neutral = aiSdk({ jsonSchema: (schema) => schema })
+import { ToolRegistry } from 'toolcrib'
+import type { TargetCall } from 'toolcrib/ai-sdk'
+import { toLangChainTools } from 'toolcrib/langchain'
 
 // Asks a person before running a tool that does not declare itself read-only, also through call_tool.
-const unlessReadOnly = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
-
-function toLangChainTools(session: Session): DynamicStructuredTool[] {
-  const tools = neutral.toExecutableTools(session, { needsApproval: unlessReadOnly })
-  return Object.entries(tools).map(
-    ([name, { description, inputSchema, execute, needsApproval }]) =>
-      new DynamicStructuredTool({
-        name,
-        description,
-        schema: inputSchema,
-        // The text for the model, and the data that only your code sees.
-        responseFormat: 'content_and_artifact',
-        metadata: { needsApproval },
-        async func(input: unknown, _manager, config?: ToolRunnableConfig) {
-          const toolCallId = config?.toolCall?.id ?? name
-          const result = await execute(input, { toolCallId, abortSignal: config?.signal })
-          return [toContent(result), result.structured]
-        },
-      }),
-  )
-}
-
-/** Text and images, as LangChain's standard content blocks. */
-function toContent(result: ToolResult) {
-  if (!result.ok) return `Error (${result.code}): ${result.error}`
-  const images = (result.content ?? []).filter((block) => block.type === 'image')
-  if (images.length === 0) return result.value
-  return [
-    { type: 'text', text: result.value },
-    ...images.map(({ data, mimeType }) => ({ type: 'image', mimeType, data })),
-  ]
-}
+const needsApproval = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
 
 // A lazy registry with one server: the model sees only the search tool and call_tool.
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const sent: unknown[] = []
-const registry = new ToolRegistry({ mode: 'lazy' })
+const registry = new ToolRegistry({ mode: 'lazy', strategy: 'dispatch' })
 registry.syncMcp('weather', [
   {
     name: 'get_forecast',
@@ -67,7 +33,7 @@ registry.syncMcp('weather', [
     execute: (input) => ({ ok: true, value: `sent ${sent.push(input)}` }),
   },
 ])
-const session = await registry.openSession({ dialect: neutral })
+const session = await registry.openSession()
 
 // A model without a network: it searches, calls what it found, and answers.
 const calling = (id: string, name: string, args: Record<string, unknown>) =>
@@ -82,7 +48,7 @@ const answers = [
 // Your loop would ask a person here: an interrupt of LangGraph, a question in a terminal. In this example nobody agrees.
 const approve = async (_call: { name: string; args: object }) => false
 
-const tools = toLangChainTools(session)
+const tools = toLangChainTools(session, { needsApproval })
 const messages: BaseMessage[] = [new HumanMessage('Do I need an umbrella in Bern? Warn people.')]
 for (const answer of answers) {
   const model = new FakeStreamingChatModel({ responses: [answer] }).bindTools(tools)

@@ -2,12 +2,13 @@
 // Mastra is large, so it is not a dependency here: `npm install --no-save @mastra/core@1` runs the second half.
 import assert from 'node:assert/strict'
 import { jsonSchema } from 'ai-v6'
-import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
-import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
+import { ToolRegistry } from 'toolcrib'
+import type { TargetCall } from 'toolcrib/ai-sdk'
+import { toMastraTools } from 'toolcrib/mastra'
 
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const sent: unknown[] = []
-const registry = new ToolRegistry({ mode: 'lazy' })
+const registry = new ToolRegistry({ mode: 'lazy', strategy: 'dispatch' })
 registry.syncMcp('weather', [
   {
     name: 'get_forecast',
@@ -29,30 +30,10 @@ registry.syncMcp('weather', [
   },
 ])
 
-const dialect = aiSdk({ jsonSchema: (schema) => jsonSchema(schema as object) })
-const session = await registry.openSession({ dialect })
-const tools = toMastraTools(session)
-
-/** The adapter. A person is asked before anything runs that does not call itself read-only. */
-function toMastraTools(session: Session) {
-  const needsApproval = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
-  const entries = Object.entries(dialect.toExecutableTools(session, { needsApproval }))
-  return Object.fromEntries(
-    entries.map(([name, { description, inputSchema, needsApproval, execute, toModelOutput }]) => [
-      name,
-      {
-        description,
-        parameters: inputSchema,
-        // Decided per call, for the tool that it reaches: Mastra 1 accepts a function.
-        requireApproval: (input: unknown) => needsApproval?.(input) ?? false,
-        // Your code gets the whole result, structured content included; the model gets text and images.
-        execute: (input: unknown, options: { toolCallId: string; abortSignal?: AbortSignal }) =>
-          execute(input, options),
-        toModelOutput: (output: unknown) => toModelOutput({ output: output as ToolResult }),
-      },
-    ]),
-  )
-}
+// A person is asked before anything runs that does not call itself read-only.
+const needsApproval = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
+const session = await registry.openSession()
+const tools = toMastraTools(session, { jsonSchema: (schema) => jsonSchema(schema), needsApproval })
 
 // What Mastra requires of a tool: a description, a schema and an executor.
 assert.deepEqual(Object.keys(tools), ['tool_search', 'call_tool'])

@@ -1,53 +1,17 @@
 // OpenAI's Agents SDK over a session: it runs the loop, the session finds and runs the tools.
 import assert from 'node:assert/strict'
-import { Agent, type Model, type ModelResponse, run, setTracingDisabled, tool, Usage } from '@openai/agents'
-import { type Session, ToolRegistry, type ToolResult } from 'toolcrib'
-import { aiSdk, type TargetCall } from 'toolcrib/ai-sdk'
-
-/** The adapter: tools that run themselves, with plain JSON Schemas, in the framework's own shape. */
-const neutral = aiSdk({ jsonSchema: (schema) => schema })
+import { Agent, type Model, type ModelResponse, run, setTracingDisabled, Usage } from '@openai/agents'
+import { ToolRegistry } from 'toolcrib'
+import type { TargetCall } from 'toolcrib/ai-sdk'
+import { toAgentsTools } from 'toolcrib/openai-agents'
 
 // Asks a person before running a tool that does not declare itself read-only, also through call_tool.
-const unlessReadOnly = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
-
-function toAgentsTools(session: Session) {
-  const tools = neutral.toExecutableTools(session, { needsApproval: unlessReadOnly })
-  return Object.entries(tools).map(([name, { description, inputSchema, execute, needsApproval }]) =>
-    tool({
-      name,
-      description,
-      strict: false,
-      // Open, as the SDK requires: the session checks arguments against the tool's own schema.
-      parameters: {
-        ...inputSchema,
-        properties: inputSchema.properties as Record<string, object>,
-        required: inputSchema.required ?? [],
-        additionalProperties: true,
-      },
-      needsApproval: async (_context, input) => needsApproval?.(input) ?? false,
-      async execute(input, _context, details) {
-        const toolCallId = details?.toolCall?.callId ?? name
-        return toOutput(await execute(input, { toolCallId, abortSignal: details?.signal }))
-      },
-    }),
-  )
-}
-
-/** Text and images for the model. */
-function toOutput(result: ToolResult) {
-  if (!result.ok) return `Error (${result.code}): ${result.error}`
-  const images = (result.content ?? []).filter((block) => block.type === 'image')
-  if (images.length === 0) return result.value
-  return [
-    { type: 'text' as const, text: result.value },
-    ...images.map(({ data, mimeType }) => ({ type: 'image' as const, image: { data, mediaType: mimeType } })),
-  ]
-}
+const needsApproval = ({ annotations }: TargetCall) => annotations?.readOnlyHint !== true
 
 // A lazy registry with one server: the model sees only the search tool and call_tool.
 const city = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 const sent: unknown[] = []
-const registry = new ToolRegistry({ mode: 'lazy' })
+const registry = new ToolRegistry({ mode: 'lazy', strategy: 'dispatch' })
 registry.syncMcp('weather', [
   {
     name: 'get_forecast',
@@ -68,7 +32,7 @@ registry.syncMcp('weather', [
     execute: (input) => ({ ok: true, value: `sent ${sent.push(input)}` }),
   },
 ])
-const session = await registry.openSession({ dialect: neutral })
+const session = await registry.openSession()
 
 // A model without a network: it searches, calls what it found, and answers with the result.
 const call = (callId: string, name: string, args: object): ModelResponse['output'][number] => ({
@@ -105,7 +69,7 @@ const agent = new Agent({
   name: 'weather',
   instructions: session.promptNote(),
   model,
-  tools: toAgentsTools(session),
+  tools: toAgentsTools(session, { needsApproval }),
 })
 const asked = await run(agent, 'Do I need an umbrella in Bern? Warn people.')
 

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createContext, Script } from 'node:vm'
+import { gzipSync } from 'node:zlib'
 import { rolldown } from 'rolldown'
 import { describe, expect, it } from 'vitest'
 
@@ -18,26 +20,36 @@ const WEB_GLOBALS = {
 }
 
 /** Bundles entry points for a browser, dependencies included, and loads each into a page under its name. */
-async function openPage(entries: Readonly<Record<string, string>>) {
+async function openPage(entries: Readonly<Record<string, string>>, loadedOnUse = LOADED_ON_USE) {
   const page = createContext({ ...WEB_GLOBALS })
   for (const [name, path] of Object.entries(entries)) {
     const bundle = await rolldown({
       input: fileURLToPath(new URL(path, import.meta.url)),
       platform: 'browser',
-      // Imported on first use: a page that counts tokens exactly, or asks a provider through its SDK, loads it then.
-      external: LOADED_ON_USE,
+      // The sources, whether or not there is a build.
+      resolve: {
+        alias: {
+          '@toolcrib/core/internal': INTERNAL,
+          '@toolcrib/core': INDEX,
+          '@toolcrib/embedder': EMBEDDER,
+        },
+      },
+      // In one file without imports, rolldown leaves out the start of modules that it takes to have no effects.
+      treeshake: false,
+      // Imported on first use: a page that asks a provider through its SDK loads it then.
+      external: loadedOnUse,
       logLevel: 'silent',
     })
     const { output } = await bundle.generate({ format: 'iife', name })
     const [{ code, imports }] = output
-    expect(imports.filter((module) => !LOADED_ON_USE.includes(module))).toEqual([])
+    expect(imports.filter((module) => !loadedOnUse.includes(module))).toEqual([])
     new Script(code).runInContext(page)
   }
   return page
 }
 
-/** The bytes that a page loads before its first search, for a program that imports only this name. */
-async function bytesAtStart(name: string): Promise<number> {
+/** What a page may load, for a program that imports only this name. */
+async function chunksFor(name: string) {
   const bundle = await rolldown({
     input: 'start',
     platform: 'browser',
@@ -52,20 +64,29 @@ async function bytesAtStart(name: string): Promise<number> {
     ],
   })
   const { output } = await bundle.generate({ format: 'esm', minify: true })
-  const chunks = output.filter((chunk) => chunk.type === 'chunk')
+  return output.filter((chunk) => chunk.type === 'chunk')
+}
+
+/** The bytes that it loads before its first search. */
+async function bytesAtStart(name: string): Promise<number> {
+  const chunks = await chunksFor(name)
   const atStart = new Set(chunks.filter(({ isEntry }) => isEntry))
   for (const { imports } of atStart)
     for (const chunk of chunks) if (imports.includes(chunk.fileName)) atStart.add(chunk)
   return [...atStart].reduce((sum, { code }) => sum + Buffer.byteLength(code), 0)
 }
 
-const INDEX = fileURLToPath(new URL('../src/index.ts', import.meta.url))
+const INDEX = fileURLToPath(new URL('../packages/core/src/index.ts', import.meta.url))
+const INTERNAL = fileURLToPath(new URL('../packages/core/src/internal.ts', import.meta.url))
 
-const LOADED_ON_USE = ['gpt-tokenizer/encoding/o200k_base', '@anthropic-ai/sdk', '@google/genai', 'openai']
+const EMBEDDER = fileURLToPath(new URL('../packages/embedder/src/index.ts', import.meta.url))
+
+const SDKS = ['@anthropic-ai/sdk', '@google/genai', 'openai']
+const LOADED_ON_USE = [...SDKS, '@toolcrib/embedder']
 
 describe('the core outside Node', () => {
   it('registers, searches and runs with what a browser has, dependencies included', async () => {
-    const page = await openPage({ toolcrib: '../src/index.ts' })
+    const page = await openPage({ toolcrib: '../packages/core/src/index.ts' })
     const answer = await new Script(`(async () => {
       const registry = new toolcrib.ToolRegistry({ mode: 'lazy' })
       registry.syncMcp('weather', [{
@@ -76,17 +97,60 @@ describe('the core outside Node', () => {
       const session = await registry.openSession()
       const { matches } = await session.search('/forecast/')
       const [call] = await session.execute([{ toolCallId: '1', name: matches[0].name, args: { city: 'Oslo' } }])
-      return JSON.stringify([typeof process, call.result])
+      return JSON.stringify([typeof process, call.result, registry.searcher.name])
     })()`).runInContext(page)
-    expect(JSON.parse(answer)).toEqual(['undefined', { ok: true, value: 'rain in Oslo' }])
+    expect(JSON.parse(answer)).toEqual(['undefined', { ok: true, value: 'rain in Oslo' }, 'lexical'])
+  })
+
+  it('searches by words, and says why, where the embedder is bundled without its file', async () => {
+    const page = await openPage({ toolcrib: '../packages/core/src/index.ts' }, SDKS)
+    const answer = await new Script(`(async () => {
+      const degraded = []
+      const registry = new toolcrib.ToolRegistry()
+      registry.subscribe((event) => event.type === 'search-degraded' && degraded.push(event.error))
+      await registry.search('anything')
+      await registry.search('anything')
+      return JSON.stringify([registry.searcher.name, degraded])
+    })()`).runInContext(page)
+    expect(JSON.parse(answer)).toEqual(['lexical', [expect.stringContaining('staticEmbedder({ bytes })')]])
+  })
+
+  it('searches by meaning with the bytes of the model', async () => {
+    const page = await openPage({
+      toolcrib: '../packages/core/src/index.ts',
+      embedders: '../packages/embedder/src/index.ts',
+    })
+    page.bytes = readFileSync(new URL('../packages/embedder/models/tool-table-v6.bin', import.meta.url))
+    const answer = await new Script(`(async () => {
+      const embedder = embedders.staticEmbedder({ bytes })
+      const registry = new toolcrib.ToolRegistry({ searcher: toolcrib.hybrid({ embedder }) })
+      for (const [name, description] of [['get_forecast', 'The weather of a city.'], ['send_mail', 'Sends a message.']])
+        registry.register({ name, description, inputSchema: { type: 'object' }, execute: () => '' })
+      const { matches } = await registry.search('will it rain tomorrow')
+      let missing
+      try { embedders.staticEmbedder().embed(['x']) } catch (error) { missing = error.message }
+      return JSON.stringify([matches[0].name, missing])
+    })()`).runInContext(page)
+    expect(JSON.parse(answer)).toEqual(['get_forecast', expect.stringContaining('staticEmbedder({ bytes })')])
   })
 
   it('loads little before its first search', async () => {
     expect(await bytesAtStart('ToolRegistry')).toBeLessThan(160_000)
   })
 
+  it('is small with what it loads later, and without the search by meaning', async () => {
+    const chunks = await chunksFor('ToolRegistry')
+    const bytes = chunks.reduce((sum, { code }) => sum + gzipSync(code).length, 0)
+    expect(bytes).toBeLessThan(107_000)
+    const modules = chunks.flatMap(({ moduleIds }) => moduleIds)
+    expect(modules.filter((id) => /hybrid|vectors/.test(id))).toEqual([])
+  })
+
   it('runs an agent and a sub-agent with what a browser has', async () => {
-    const page = await openPage({ toolcrib: '../src/index.ts', agent: '../src/agent/index.ts' })
+    const page = await openPage({
+      toolcrib: '../packages/core/src/index.ts',
+      agent: '../packages/core/src/agent/index.ts',
+    })
     const answer = await new Script(`(async () => {
       const registry = new toolcrib.ToolRegistry()
       const session = await registry.openSession()

@@ -27,14 +27,14 @@ export default async function setup({ provide }: TestProject): Promise<() => voi
   const cache = join(root, 'node_modules', '.cache')
   mkdirSync(cache, { recursive: true })
   const folder = mkdtempSync(join(cache, 'toolcrib-cli-'))
-  copyFileSync(join(root, 'package.json'), join(folder, 'package.json'))
-  symlinkSync(join(root, 'models'), join(folder, 'models'))
+  copyFileSync(join(root, 'packages/toolcrib/package.json'), join(folder, 'package.json'))
+  symlinkSync(join(root, 'packages/embedder/models'), join(folder, 'models'))
   const input = {
-    'cli/main': join(root, 'src/cli/main.ts'),
+    'cli/main': join(root, 'packages/toolcrib/src/main.ts'),
     'mcp/host': join(root, 'test/mcp/host.fixture.ts'),
     'programs/store-worker': join(root, 'test/fixtures/store-worker.ts'),
     'programs/next-request': join(root, 'test/fixtures/next-request.ts'),
-    'programs/capabilities': join(root, 'src/capabilities/index.ts'),
+    'programs/capabilities': join(root, 'packages/mcp/src/capabilities/index.ts'),
   }
   await Promise.all([bundle(input, join(folder, 'dist')), bundleServers(join(folder, 'servers'))])
   provide('commandLine', join(folder, 'dist', 'cli', 'main.js'))

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, inject } from 'vitest'
-import { runCommandLine } from '../src/cli/command-line.ts'
-import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
-import type { TerminalOptions } from '../src/cli/terminal.ts'
+import { runCommandLine } from '../packages/toolcrib/src/command-line.ts'
+import { fakeTerminal } from '../packages/toolcrib/src/terminal/fake-terminal.fixture.ts'
+import type { TerminalOptions } from '../packages/toolcrib/src/terminal/terminal.ts'
 
 const FIXTURES = join(import.meta.dirname, 'fixtures')
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { openFromConfig } from '../src/mcp/open-from-config.ts'
+import { openFromConfig } from '../packages/mcp/src/open-from-config.ts'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 const { toolcrib, toolcribWith, path, environment, list, configure, server, write } = useCommandLine()

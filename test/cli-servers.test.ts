@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { beforeEach, describe, expect, inject, it, vi } from 'vitest'
-import { runCommandLine } from '../src/cli/command-line.ts'
-import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
+import { runCommandLine } from '../packages/toolcrib/src/command-line.ts'
+import { fakeTerminal } from '../packages/toolcrib/src/terminal/fake-terminal.fixture.ts'
 import { appeared, RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
 
@@ -80,7 +80,6 @@ describe('commands over servers', () => {
       ['import', '--dry-run'],
       ['disable', 'weather', '--dry-run'],
       ['status'],
-      ['tour'],
       ['lock'],
       ['diff'],
       [],
@@ -228,7 +227,7 @@ describe('commands over servers', () => {
     expect(failed).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: expect.stringContaining('execution_failed'),
+      stderr: expect.stringMatching(/^error .*Access denied/),
     })
     for (const args of [
       ['weather.get_rain', '{"city":'],
@@ -266,7 +265,7 @@ describe('commands over servers', () => {
     const again = 'if it is new, ask the servers again with "toolcrib list --refresh"'
     expect(await toolcrib('call', 'get_fgo', 'city=Oslo')).toMatchObject({
       status: 2,
-      stderr: `not_available unknown tool "get_fgo"; see the tools of weather with "toolcrib list weather"\n${again}\n`,
+      stderr: `error unknown tool "get_fgo"; see the tools of weather with "toolcrib list weather"\n${again}\n`,
     })
     expect(wasStarted()).toBe(false)
     expect((await toolcrib('call', 'weather')).stderr).toContain(
@@ -489,11 +488,12 @@ describe('without a config', () => {
   it('commands say where they looked and what to do', async () => {
     const { status, stderr } = await toolcrib('list')
     expect(status).toBe(2)
-    for (const words of ['toolcrib.toml', 'toolcrib import']) expect(stderr).toContain(words)
+    for (const words of ['toolcrib.toml', '; run "']) expect(stderr).toContain(words)
+    expect(stderr).toMatch(/ to set one up/)
     expect((await toolcrib('list', '--config', 'none.toml')).status).toBe(2)
     expect(await toolcrib('doctor')).toMatchObject({
       status: 1,
-      stdout: expect.stringContaining('toolcrib import'),
+      stdout: expect.stringContaining('set it up with "'),
     })
     const imported = await toolcrib('import', 'codex')
     expect(imported.status).toBe(1)

@@ -4,10 +4,10 @@ import { PassThrough } from 'node:stream'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { beforeEach, describe, expect, inject, it } from 'vitest'
-import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
-import { withSavedVariables } from '../src/cli/saved-variables.ts'
-import { DefaultAnswers } from '../src/cli/setup/questions.ts'
-import { runSetup } from '../src/cli/setup/run-setup.ts'
+import { withSavedVariables } from '../packages/toolcrib/src/config/saved-variables.ts'
+import { DefaultAnswers } from '../packages/toolcrib/src/setup/questions.ts'
+import { runSetup } from '../packages/toolcrib/src/setup/run-setup.ts'
+import { fakeTerminal } from '../packages/toolcrib/src/terminal/fake-terminal.fixture.ts'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 const { path, environment, toolcrib, list, server } = useCommandLine()
@@ -60,9 +60,13 @@ describe('toolcrib without a command', () => {
   it('leads from the servers of other programs to clients that use the gateway, and back', async () => {
     const { status, stdout } = await toolcrib('--yes')
     expect(stdout).toContain('3 new servers in 2 programs (Cursor, Windsurf)')
+    expect(stdout).toMatch(/\n {2}weather +Cursor\n {2}keyed +Cursor\n {2}broken +Windsurf\n/)
+    expect(stdout).toContain('1 of 3 servers ready: 1 tool\n')
+    // Each program has its own figures, of its own servers.
     expect(stdout).toMatch(
-      /1 of 3 servers ready: 1 tool, \d+ tokens per turn; through the gateway 1 tool, \d+ tokens\n/,
+      /\n {2}Cursor +2 servers +[1-9]\d* +→ \d+ tokens \(without 1 that is not ready\)\n/,
     )
+    expect(stdout).toMatch(/\n {2}Windsurf +1 server +0 +→ \d+ tokens/)
     expect(stdout).toMatch(/✗ keyed +RAIN_KEY has no value; set RAIN_KEY\n/)
     expect(stdout).toMatch(/✗ broken +command "no-such-program" not found; install no-such-program/)
     expect(stdout).toContain('connected Cursor, Windsurf; restart them')
@@ -71,11 +75,96 @@ describe('toolcrib without a command', () => {
     expect(
       Object.keys(JSON.parse(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).mcpServers),
     ).toEqual(['toolcrib'])
+    // Windsurf cannot ask by itself.
+    expect(stdout).toMatch(/Windsurf cannot, so you answer on the page[\s\S]*added ask = \["destructive"\]/)
+    expect(readFileSync(config(), 'utf8')).toContain('[tools]\nask = [ "destructive" ]')
     const again = await toolcrib('--yes')
+    expect(again.stdout).not.toContain('added ask')
     expect(again.stdout).toContain('3 servers in your config, and no new ones in other programs')
     expect(again.stdout).toContain('your programs are connected already')
     expect((await toolcrib('disconnect', '--all')).status).toBe(0)
     expect(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).toBe(cursor)
+  })
+
+  describe('programs with different servers', () => {
+    const program = { name: 'toolcrib', command: process.execPath, args: [inject('commandLine')] }
+    const windsurf = () => path('home', '.codeium', 'windsurf', 'mcp_config.json')
+    const argsOf = (file: string): string[] =>
+      JSON.parse(readFileSync(file, 'utf8')).mcpServers.toolcrib?.args ?? []
+    let before: string[] = []
+    beforeEach(() => {
+      mkdirSync(path('home', '.gemini'))
+      const servers = { other: server('--other'), weather: server() }
+      before = [
+        put(path('home', '.cursor', 'mcp.json'), { mcpServers: { weather: server() } }),
+        put(windsurf(), { mcpServers: servers }),
+      ]
+    })
+    const setUp = async (answer = 'y') => {
+      class Answers extends DefaultAnswers {
+        override async pick(_message: string, answers: readonly { value: string }[]): Promise<string> {
+          expect(answers.map(({ value }) => value).join('')).toMatch(/^yad?n$/)
+          return answer
+        }
+      }
+      const { terminal, stdout } = fakeTerminal({ env: environment(), cwd: path(), program })
+      expect(await runSetup(terminal, { yes: true }, new Answers())).toBe(0)
+      return stdout()
+    }
+
+    it('keep those they had, with a profile, which is gone once they are disconnected', async () => {
+      const said = await setUp()
+      expect(said).toMatch(/\n {2}weather +Cursor, Windsurf\n/)
+      expect(said).toMatch(/\n {2}Cursor +1 server +\d+ +→ \d+ tokens\n {2}Windsurf +2 servers +\d+ +→/)
+      expect(readFileSync(config(), 'utf8')).toContain('[profile.cursor]\nservers = [ "weather" ]')
+      expect(argsOf(path('home', '.cursor', 'mcp.json')).slice(-2)).toEqual(['--profile', 'cursor'])
+      // It had all of them, so it needs no profile.
+      expect(argsOf(windsurf())).not.toContain('--profile')
+      // It had none, and does not get those of the others unasked.
+      expect(existsSync(path('home', '.gemini', 'settings.json'))).toBe(false)
+
+      const client = new Client({ name: 'cursor', version: '1' })
+      const env = { HOME: path('home'), PATH: process.env.PATH ?? '' }
+      const args = argsOf(path('home', '.cursor', 'mcp.json'))
+      const command = process.execPath
+      await client.connect(new StdioClientTransport({ command, args, env, cwd: path(), stderr: 'ignore' }))
+      const called = client.callTool({ name: 'other__get_rain', arguments: { city: 'Oslo' } })
+      await expect(called).rejects.toThrow('Unknown tool: other__get_rain. Close names: weather__get_rain')
+      await client.close()
+
+      expect(await setUp()).toContain('no program was changed')
+      expect((await toolcrib('disconnect', '--all')).status).toBe(0)
+      const after = [path('home', '.cursor', 'mcp.json'), windsurf()].map((file) =>
+        readFileSync(file, 'utf8'),
+      )
+      expect(after).toEqual(before)
+      expect(readFileSync(config(), 'utf8')).not.toContain('profile')
+    })
+
+    it('get all of them where the user says so', async () => {
+      await setUp('a')
+      expect(argsOf(path('home', '.cursor', 'mcp.json'))).not.toContain('--profile')
+      expect(readFileSync(config(), 'utf8')).not.toContain('profile')
+      await toolcrib('disconnect', '--all')
+      await toolcrib('connect', 'cursor', '--yes', '--all-servers')
+      expect(argsOf(path('home', '.cursor', 'mcp.json'))).not.toContain('--profile')
+    })
+
+    it('keep a profile that somebody has added to, and lose a server that is removed', async () => {
+      await setUp()
+      writeFileSync(
+        config(),
+        readFileSync(config(), 'utf8').replace('[profile.cursor]', '[profile.cursor]\nmode = "full"'),
+      )
+      await toolcrib('disconnect', '--all')
+      expect(readFileSync(config(), 'utf8')).toContain('mode = "full"\nservers = [ "weather" ]')
+      expect((await toolcrib('remove', 'weather', '--user')).status).toBe(0)
+      expect(readFileSync(config(), 'utf8')).toContain('servers = []')
+      // The next profile has another name.
+      put(path('home', '.cursor', 'mcp.json'), { mcpServers: { other: server('--other') } })
+      await toolcrib('add', 'third', '--user', '--', 'third')
+      expect((await toolcrib('connect', 'cursor', '--yes')).stdout).toContain('with the profile cursor-2')
+    })
   })
 
   it('asks for missing values, keeps them out of the config, and takes no for an answer', async () => {

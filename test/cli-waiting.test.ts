@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { runCommandLine } from '../src/cli/command-line.ts'
-import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
+import { runCommandLine } from '../packages/toolcrib/src/command-line.ts'
+import { fakeTerminal } from '../packages/toolcrib/src/terminal/fake-terminal.fixture.ts'
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 
 // Some steps wait for servers.
@@ -51,29 +51,6 @@ describe('commands that wait', () => {
     expect(call).toMatchObject({ status: 0, stdout: 'done\n', stderr: expect.stringContaining(result) })
     const screen = await toolcribAt(60, 'call', 'chatty.work', '{"total": 3}')
     expect(screen).not.toContain('waiting')
-  })
-
-  it('tour the servers of the user, with the figures of list and stats, without those that hang', async () => {
-    list(...Array.from({ length: 12 }, (_, index) => ({ ...RAIN, name: `get_rain_${index}` })))
-    configure({ weather: server(), stuck: silentServer() })
-    const figures = (await toolcrib('tour', '--json')).json()
-    expect(figures).toMatchObject({ catalogue: 'own', servers: 1, tools: 12, answers: [] })
-    expect((await toolcrib('list', '--json')).json().tokens).toBe(figures.fullTokens)
-    expect((await toolcrib('stats', '--mode', 'lazy', '--json')).json().tokens).toMatchObject({
-      full: figures.fullTokens,
-      turn: figures.lazyTokens,
-    })
-  })
-
-  it('tour without telling a person to connect programs that are connected', async () => {
-    list(...Array.from({ length: 12 }, (_, index) => ({ ...RAIN, name: `get_rain_${index}` })))
-    configure({ weather: server() })
-    mkdirSync(path('home', '.cursor'))
-    expect((await toolcrib('tour')).stdout).toContain('Next: "toolcrib connect" lets your programs use')
-    expect((await toolcrib('connect', 'cursor', '--yes')).status).toBe(0)
-    const { stdout } = await toolcrib('tour')
-    expect(stdout).toContain('Next: "toolcrib serve --open" shares the servers')
-    expect(stdout).not.toContain('toolcrib connect')
   })
 
   it('limit a call to --timeout, even while it reports progress', async () => {

@@ -3,9 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, inject, it } from 'vitest'
-import { runCommandLine } from '../src/cli/command-line.ts'
-import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
-import { openScene } from '../src/cli/tour/scenes.ts'
+import { runCommandLine } from '../packages/toolcrib/src/command-line.ts'
+import { fakeTerminal } from '../packages/toolcrib/src/terminal/fake-terminal.fixture.ts'
 
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'toolcrib-cli-'))
@@ -45,43 +44,6 @@ describe('toolcrib', () => {
     const { status, stderr } = startToolcrib('serach')
     expect(status).toBe(2)
     expect(stderr).toContain("unknown command 'serach'")
-  })
-})
-
-describe('toolcrib tour', () => {
-  it('shows real servers in full and in lazy mode, a search, calls and an eviction', () => {
-    const { status, stdout } = startToolcrib('tour', '--json')
-    expect(status).toBe(0)
-    const figures = JSON.parse(stdout)
-    expect(figures).toMatchObject({ catalogue: 'servers', servers: 4 })
-    expect(figures.tools).toBeGreaterThan(30)
-    expect(figures.fullTokens).toBeGreaterThan(10 * figures.lazyTokens)
-    expect(figures.found[0]).toBe('mcp__files__read_text_file')
-    expect(figures.answers).toEqual([
-      expect.stringContaining('tool crib is open'),
-      expect.stringContaining('2026'),
-    ])
-    expect(figures.evicted.length).toBeGreaterThan(0)
-  })
-
-  it('prints the same figure for the whole catalogue everywhere', async () => {
-    const { stdout } = await toolcrib('tour')
-    const [, full] = /37 tools on the surface, ([\d,]+) tokens per turn/.exec(stdout) ?? []
-    expect(full).toMatch(/\d/)
-    expect(stdout).toContain(`all tools would be ${full} tokens`)
-  })
-
-  it('uses a made-up catalogue when those servers are not installed', async () => {
-    const scene = await openScene(
-      {},
-      { from: join(folder, 'elsewhere.js'), cwd: folder, env: {}, schedule: () => () => {} },
-    )
-    const { registry } = scene
-    expect(scene.kind).toBe('demo')
-    expect(registry.size).toBeGreaterThan(300)
-    const [{ name, args }] = scene.calls as [(typeof scene.calls)[number]]
-    const [answer] = await registry.executeParallel([{ toolCallId: 'c', name, args }], { sessionId: 's' })
-    expect(answer?.result.ok).toBe(true)
   })
 })
 

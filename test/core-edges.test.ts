@@ -180,9 +180,9 @@ describe('results of meta-tools', () => {
     )
     registry.syncMcp(
       's',
-      many(6).map((one) => ({ ...one, inputSchema: { type: 'object', properties } })),
+      many(32).map((one) => ({ ...one, inputSchema: { type: 'object', properties } })),
     )
-    const query = `select:${many(6)
+    const query = `select:${many(32)
       .map(({ name }) => name)
       .join(',')}`
     const seen: string[] = []
@@ -193,7 +193,7 @@ describe('results of meta-tools', () => {
       seen.push(...(page.matches as { name: string }[]).map(({ name }) => name))
       offset = page.next_offset
     }
-    expect(seen).toEqual(many(6).map(({ name }) => `mcp__s__${name}`))
+    expect(seen).toEqual(many(32).map(({ name }) => `mcp__s__${name}`))
     const session = await registry.openSession({ searchTool: 'ToolSearch' })
     const answer = await ask(session, 'ToolSearch', { query })
     expect([

@@ -17,7 +17,7 @@ const pages = readPages()
 // Bundled together: compiling the package for each program would take longer than running it.
 beforeAll(async () => {
   mkdirSync(join(folder, 'source'))
-  symlinkSync(join(ROOT, 'models'), join(folder, 'models'))
+  symlinkSync(join(ROOT, 'packages/embedder/models'), join(folder, 'models'))
   copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'))
   const input = pages.flatMap(({ programs }) =>
     programs.map((program) => {

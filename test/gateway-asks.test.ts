@@ -123,5 +123,12 @@ describe.each(['modern', 'legacy'] as const)('a %s client that is asked somethin
     )
     expect([true, -32_021, -32_601, -32_602]).toContain(outcome)
     expect(gateway.status().callsUnderWay).toBe(0)
+    // Also the next one, whose question could be that of the call before: neither client can see it.
+    const next = await connectClient(gateway, { era })
+    const nextOutcome = await next.callTool(sample).then(
+      (result) => result.isError,
+      (error) => error.code,
+    )
+    expect(nextOutcome).toBe(outcome)
   })
 })

@@ -23,7 +23,7 @@ describe('characters that people do not see', () => {
         async () => ({ content, structuredContent: { text: 'done' } }),
       )
       server.registerPrompt('ask', { title: hiding('Ask'), description: hiding('Asks.') }, async () => ({
-        messages: [{ role: 'user', content: { type: 'text', text: hiding('as it is') } }],
+        messages: [],
       }))
       server.registerPrompt(hiding('trap'), {}, async () => ({ messages: [] }))
       server.registerResource('page', 'test://page', { description: hiding('A page.') }, async () => ({
@@ -46,9 +46,6 @@ describe('characters that people do not see', () => {
     const { resources } = await client.listResources()
     expect(resources).toMatchObject([{ uri: 'test://page', description: 'A page.' }])
     expect(JSON.stringify([prompts, resources])).not.toMatch(HIDDEN)
-    // What a server answers is passed on unchanged.
-    const { messages } = await client.getPrompt({ name: 'one__ask' })
-    expect(messages[0]?.content).toMatchObject({ text: hiding('as it is') })
   })
 
   it('in the names and values of an output schema take it off the list', async () => {

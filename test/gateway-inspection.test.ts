@@ -34,8 +34,10 @@ describe('what the gateway says about its search', () => {
     )
     const { content } = await client.callTool({ name: 'tool_search_regex', arguments: { pattern: 'pid' } })
     const { message, tools } = JSON.parse((content as { text: string }[])[0]?.text ?? '')
-    expect(tools).toMatchObject([{ name: 'plain__pid', call_with: expect.stringMatching(/^call_/) }])
-    expect(message).toContain('call each through the tool that its "call_with" names')
+    expect(tools).toMatchObject([{ name: 'plain__pid', loaded: true }])
+    expect(message).toContain(
+      'call it with call_tool { name, arguments }, or with the tool that its "call_with" names',
+    )
     const listing = await connectClient(gateway, { era: 'legacy', url: `${URL_OF_GATEWAY}?activate=list` })
     expect(listing.getInstructions()).toContain('tool_search_regex, and call what it finds by its name.')
   })
@@ -253,7 +255,7 @@ describe('what the gateway shows to an inspector', () => {
   it('checks requests of handlers that are mounted beside it', async () => {
     const { gateway } = await openGateway(
       { plain: PLAIN },
-      { tokens: [{ token: TOKEN, name: 'ada' }], hosts: ['localhost'] },
+      { tokens: [{ token: TOKEN, name: 'ada', operator: true }], hosts: ['localhost'] },
     )
     const check = async (headers: Record<string, string>, url = 'http://localhost:7117/api') => {
       const checked = await gateway.access.check(new Request(url, { headers }))

@@ -1,7 +1,13 @@
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { staticEmbedder } from '../src/embedders/static-embedder.ts'
-import { hybrid, memoryStore, type RegistryOptions, ToolRegistry, usageMemory } from '../src/index.ts'
+import {
+  hybrid,
+  memoryStore,
+  type RegistryOptions,
+  ToolRegistry,
+  usageMemory,
+} from '../packages/core/src/index.ts'
+import { staticEmbedder } from '../packages/embedder/src/static-embedder.ts'
 import { connectClient, openGateway, serveTools } from './gateway.fixture.ts'
 
 const TOKENS = [{ token: 'a'.repeat(20) }, { token: 'b'.repeat(20) }]
@@ -29,11 +35,11 @@ async function open(tokens: typeof TOKENS, options: RegistryOptions = {}) {
   return { memory, searchAs, gateway }
 }
 
-it('remembers what served a client, for each token on its own, and names what probably fits at the head', async () => {
+it('remembers what served a client, for each token on its own, and says nothing twice', async () => {
   const { memory, searchAs, gateway } = await open(TOKENS)
   const { client, answer } = await searchAs(TOKENS[0]?.token)
-  expect(answer.note).toBe('Tools that may fit: tools__resize_image; find more with tool_search')
-  expect(Object.keys(answer).slice(0, 3)).toEqual(['query', 'note', 'matches'])
+  expect(answer.matches).toMatchObject([{ name: 'tools__resize_image' }])
+  expect(JSON.stringify(answer).split('tools__resize_image')).toHaveLength(3) // the match, and that it is active
   await client.callTool({ name: 'call_tool', arguments: { name: 'tools__resize_image', arguments: {} } })
   for (const query of [
     'select:resize_image',

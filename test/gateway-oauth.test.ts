@@ -199,7 +199,7 @@ describe('the gateway as an OAuth resource server', () => {
     const { gateway, ...rest } = await open()
     const make = (options: object) => () => createGateway({ ...rest, profiles: PROFILES, ...options })
     expect(make({ oauth: oauth(), tokens: [{ token: 'a-token-of-some-length' }] })).toThrow(
-      'give either tokens or oauth',
+      'give either tokens of clients or oauth',
     )
     expect(make({ oauth: { ...oauth(), issuer: 'http://issuer.example' } })).toThrow('must be an https URL')
     expect(make({ oauth: { ...oauth(), scopes: {} } })).toThrow('at least one scope')

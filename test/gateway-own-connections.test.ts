@@ -71,3 +71,66 @@ describe('a client with connections of its own', () => {
     expect(tools.map(({ name }) => name)).toEqual(['changing__announce', 'changing__late'])
   })
 })
+
+describe('clients of a server that asks for roots when it starts', () => {
+  /** A gateway whose server has asked, the clients of either era, and how many processes they get. */
+  async function openAsked(people: number, rootsOf: (person: number) => string) {
+    const { gateway, servers } = await openGateway({ everything: EVERYTHING })
+    let processes = 0
+    const openSession = servers.openSession.bind(servers)
+    servers.openSession = (...given) => {
+      processes++
+      openSession(...given)
+    }
+    const clients = await Promise.all(
+      Array.from({ length: people }, async (_, at) => {
+        const era = at % 2 === 0 ? ('modern' as const) : ('legacy' as const)
+        const client = await connectClient(gateway, { era, capabilities: CAPABILITIES })
+        client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: `file://${rootsOf(at)}` }] }))
+        return client
+      }),
+    )
+    // The server asks a moment after it has started.
+    await vi.waitUntil(async () => {
+      await callAll(clients.slice(0, 1), 'everything__echo', { message: 'hello' })
+      return processes > 0
+    }, PATIENCE)
+    return { clients, processes: () => processes }
+  }
+
+  const callAll = (clients: readonly Client[], name: string, args: object) =>
+    Promise.all(clients.map((client) => client.callTool({ name, arguments: { ...args } })))
+
+  it('share one process if they have the same roots, whichever era they speak', async () => {
+    const { clients, processes } = await openAsked(6, () => '/home/all')
+    const answers = await callAll([...clients, ...clients], 'everything__get-roots-list', {})
+    for (const answer of answers) expect(JSON.stringify(answer)).toContain('/home/all')
+    expect(processes()).toBe(1)
+  })
+
+  it('have one process for each roots, however often they call', async () => {
+    const { clients, processes } = await openAsked(4, (person) => `/home/${person}`)
+    for (let round = 0; round < 2; round++) {
+      const answers = await callAll([...clients, ...clients], 'everything__get-roots-list', {})
+      for (const [at, answer] of answers.entries())
+        expect(JSON.stringify(answer).match(/home\/\d/g)).toEqual([`home/${at % clients.length}`])
+    }
+    expect(processes()).toBe(4)
+  })
+
+  it('use another process once their roots have changed', async () => {
+    const { gateway } = await openGateway({ everything: EVERYTHING })
+    const capabilities = { roots: { listChanged: true } }
+    const client = await connectClient(gateway, { era: 'legacy', capabilities })
+    let roots = '/home/before'
+    client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: `file://${roots}` }] }))
+    const read = async () => {
+      const [answer] = await callAll([client], 'everything__get-roots-list', {})
+      return JSON.stringify(answer)
+    }
+    await vi.waitUntil(async () => (await read()).includes('/home/before'), PATIENCE)
+    roots = '/home/after'
+    await client.sendRootsListChanged()
+    await vi.waitUntil(async () => (await read()).includes('/home/after'), PATIENCE)
+  })
+})

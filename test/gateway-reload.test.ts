@@ -164,7 +164,7 @@ describe('a gateway that gets other tokens', () => {
   it('sends no more events to a page whose token was revoked or bound to a profile', async () => {
     const { gateway, registry, servers } = await openGateway(
       { modern: MODERN },
-      { tokens: [ADA, BOB, EVE], profiles: { work: {} } },
+      { tokens: [ADA, BOB, EVE].map((token) => ({ ...token, operator: true })), profiles: { work: {} } },
     )
     const inspector = createInspector({ registry, servers, access: gateway.access })
     onTestFinished(() => inspector.close())
@@ -176,7 +176,13 @@ describe('a gateway that gets other tokens', () => {
       return reader
     }
     const [ada, bob, eve] = [await open(ADA), await open(BOB), await open(EVE)]
-    await gateway.reload({ tokens: [ADA, { ...EVE, profile: 'work' }], profiles: { work: {} } })
+    await gateway.reload({
+      tokens: [
+        { ...ADA, operator: true },
+        { ...EVE, profile: 'work' },
+      ],
+      profiles: { work: {} },
+    })
     registry.quarantine('mcp__modern__add', 'it changed')
     expect((await ada?.read())?.value).toContain('it changed')
     for (const reader of [bob, eve]) expect(await reader?.read()).toEqual({ done: true, value: undefined })

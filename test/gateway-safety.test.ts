@@ -1,6 +1,10 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   connectClient,
@@ -314,4 +318,65 @@ describe('a server that misbehaves behind the gateway', () => {
     for (const { status } of await Promise.all(bad)) expect(status).toBeLessThan(501)
     expect(gateway.status().callsUnderWay).toBe(0)
   })
+})
+
+describe('a server that lists something malformed', () => {
+  const ODD = [
+    null,
+    5,
+    true,
+    'x',
+    [],
+    [null],
+    {},
+    { type: 'object', $schema: 5 },
+    [{ name: 5 }],
+    [{ src: 5 }],
+  ]
+  const ODD_SCHEMAS = [{ properties: { a: true, b: false, c: 5 } }, { properties: 'x' }, { required: [5] }]
+  const FIELDS = ['title', 'description', 'icons', 'arguments', 'execution', 'mimeType', 'size', '_meta']
+  const TIMES = ['soon', '2026-02-30T00:00:00Z'].map((lastModified) => ({ annotations: { lastModified } }))
+  const faults: readonly object[] = [
+    ...ODD.flatMap((odd) =>
+      [...FIELDS, 'annotations', 'outputSchema', 'name'].map((key) => ({ [key]: odd })),
+    ),
+    ...ODD.flatMap((odd) =>
+      ['title', 'readOnlyHint', 'audience', 'priority'].map((key) => ({ annotations: { [key]: odd } })),
+    ),
+    ...TIMES,
+  ]
+  const schemas = [...ODD, ...ODD_SCHEMAS].map((odd) => ({ inputSchema: odd, outputSchema: odd }))
+  const offered = {
+    tools: [...faults, ...schemas].map((fault, at) => ({
+      inputSchema: { type: 'object' },
+      ...fault,
+      name: `tool_${at}`,
+    })),
+    prompts: faults.map((fault, at) => ({ ...fault, name: `prompt_${at}` })),
+    resources: [...faults, {}].map((fault, at) => ({ name: 'x', ...fault, uri: `odd://${at}` })),
+    resourceTemplates: faults.map((fault, at) => ({ name: 'x', ...fault, uriTemplate: `odd://${at}/{x}` })),
+  }
+
+  it.each(['modern', 'legacy'] as const)(
+    'costs no other server its place in the list of a %s client',
+    async (era) => {
+      const folder = mkdtempSync(join(tmpdir(), 'toolcrib-malformed-'))
+      onTestFinished(() => rmSync(folder, { recursive: true }))
+      const file = join(folder, 'offered.json')
+      writeFileSync(file, JSON.stringify(offered))
+      const odd = script(join(import.meta.dirname, 'fixtures', 'changing-server.mjs'), file)
+      const { gateway } = await openGateway({ odd, modern: MODERN }, { mode: 'full' })
+      const client = await connectClient(gateway, { era })
+      const { tools } = await client.listTools()
+      expect(tools.map(({ name }) => name)).toContain('modern__add')
+      expect(tools.length).toBeGreaterThan(faults.length)
+      const { prompts } = await client.listPrompts()
+      const { resources } = await client.listResources()
+      const { resourceTemplates } = await client.listResourceTemplates()
+      expect([prompts, resourceTemplates].map((list) => list.length)).toEqual([faults.length, faults.length])
+      expect(resources.length).toBeGreaterThan(faults.length)
+      // The version of the SDK that most clients have.
+      if (era === 'legacy') expect(() => ListToolsResultSchema.parse({ tools })).not.toThrow()
+    },
+  )
 })

@@ -112,6 +112,32 @@ describe('a session of an older client', () => {
     await expect(clients[1]?.listTools()).rejects.toThrow()
   })
 
+  it('stays open, and can be opened again, however many sessions another token opens', async () => {
+    let now = 0
+    const [ada, bob] = ['ada-has-a-long-token', 'bob-has-another-token']
+    const { gateway } = await openGateway(
+      { modern: MODERN },
+      {
+        store: memoryStore(),
+        tokens: [{ token: ada }, { token: bob, profile: 'few' }],
+        profiles: { few: {} },
+        limits: { maxSessions: 4 },
+        now: () => ++now,
+      },
+    )
+    const open = (token: string) => connectClient(gateway, { era: 'legacy', token })
+    const clients = [await open(ada), await open(ada)]
+    // One more than fits is closed, and kept.
+    for (let count = 0; count < 20; count++) await open(bob)
+    for (const client of clients) expect((await client.listTools()).tools).not.toEqual([])
+    expect(gateway.status().sessions).toBe(4)
+    expect(gateway.clients().filter(({ token }) => token === 'client-1')).toHaveLength(2)
+    // Of its own it has as many as there is room for.
+    for (let count = 0; count < 4; count++) clients.push(await open(ada))
+    for (let count = 0; count < 20; count++) await open(bob)
+    for (const client of clients.slice(-4)) expect((await client.listTools()).tools).not.toEqual([])
+  })
+
   it('is forgotten when many others were opened after it was closed', async () => {
     const { store, kept } = observed(memoryStore())
     const { gateway } = await openGateway({ modern: MODERN }, { store, limits: { maxSessions: 2 } })
@@ -275,7 +301,7 @@ describe('an overloaded gateway', () => {
     abort.abort()
     await expect(hanging).rejects.toThrow()
     await expect.poll(() => gateway.status().callsUnderWay).toBe(0)
-    expect((await rawRequest(gateway, 'tools/list')).status).toBe(200)
+    await expect.poll(async () => (await rawRequest(gateway, 'tools/list')).status).toBe(200)
   })
 
   it('lets calls under way end before it closes, and takes no others', async () => {

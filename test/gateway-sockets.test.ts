@@ -14,6 +14,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { HOSTILE_SERVER, MODERN_SERVER, script } from './mcp/reference-servers.fixture.ts'
 
 const TOKEN = 'ada-has-a-long-token'
+const OPERATOR = 'an-operators-long-token'
 const AUTHORIZATION = `Bearer ${TOKEN}`
 const ACCEPT = 'application/json, text/event-stream'
 const INITIALIZE = {
@@ -39,7 +40,7 @@ describe('the gateway at a socket', () => {
       registry,
       servers,
       mode: 'full',
-      tokens: [{ token: TOKEN }],
+      tokens: [{ token: TOKEN }, { token: OPERATOR, operator: true }],
       limits: { maxBodyBytes: 10_000, bodyTimeoutMs: 300 },
       onWarning: (warning) => warnings.push(warning),
     })
@@ -148,7 +149,8 @@ describe('the gateway at a socket', () => {
     expect(await text(await send('', {}, { method: 'GET', path: '/page' }))).toBe('not of the gateway')
     const health = await send('', {}, { method: 'GET', path: '/healthz' })
     expect([health.statusCode, await text(health)]).toEqual([200, '{"status":"ok"}'])
-    const metrics = await text(await send('', {}, { method: 'GET', path: '/metrics' }))
+    const authorization = `Bearer ${OPERATOR}`
+    const metrics = await text(await send('', { authorization }, { method: 'GET', path: '/metrics' }))
     expect(metrics).toContain('toolcrib_http_requests_total{route="/healthz",status="200"}')
   })
 
@@ -216,7 +218,7 @@ describe('the gateway at a socket', () => {
     for (const path of ['/healthz', '/metrics', '/mcp/nothing']) {
       const socket = rawSocket()
       const head = headOf('Transfer-Encoding: chunked\r\n').replace('Connection: close\r\n', '')
-      socket.write(head.replace('/mcp', path).replace(TOKEN, path === '/metrics' ? TOKEN : 'wrong'))
+      socket.write(head.replace('/mcp', path).replace(TOKEN, path === '/metrics' ? OPERATOR : 'wrong'))
       const timer = setInterval(() => socket.write(`800\r\n${' '.repeat(2_048)}\r\n`), 1)
       onTestFinished(() => clearInterval(timer))
       expect(await text(socket)).toMatch(/^HTTP\/1\.1 (?:200|401) /)

@@ -41,7 +41,8 @@ describe('a task of a modern server', () => {
     const { taskId } = created
     expect(taskId).not.toContain('task-1')
     const task = await send('tasks/get', { taskId, _meta }, ADA)
-    expect(task.result).toMatchObject({ taskId, inputRequests: { confirm: {} }, ttlMs: 600_000, ...unknown })
+    const confirm = { params: { message: expect.stringMatching(/^\[tasks\] /) } }
+    expect(task.result).toMatchObject({ taskId, inputRequests: { confirm }, ttlMs: 600_000, ...unknown })
     const inputResponses = { confirm: { action: 'accept', content: {} } }
     expect((await send('tasks/update', { taskId, inputResponses, _meta }, ADA)).error).toBeUndefined()
     const done = await send('tasks/get', { taskId, _meta }, ADA)

@@ -15,7 +15,9 @@ describe('what a model reads', () => {
     registry.quarantine('mcp__fourth__add', 'it changed')
     const client = await connectClient(gateway, { era: 'legacy', url: `${URL_OF_GATEWAY}/one` })
     const [search] = (await client.listTools()).tools
-    expect(search?.description).toContain('call each through the tool that its "call_with" names')
+    expect(search?.description).toContain(
+      'call it with call_tool { name, arguments }, or with the tool that its "call_with" names',
+    )
     const call = async (name: string, args: Record<string, unknown>) =>
       client.callTool({ name, arguments: args })
 
@@ -27,7 +29,6 @@ describe('what a model reads', () => {
     expect(found).toEqual(['modern__add', 'second__add'])
     expect((await call('tool_search', { name: 'second__add' })).structuredContent).toMatchObject({
       name: 'second__add',
-      call_with: 'call_tool',
       also_on_other_servers: ['modern__add'],
     })
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { memoryStore } from '../src/store/memory-store.ts'
+import { memoryStore } from '../packages/core/src/store/memory-store.ts'
 import { connectClient, openGateway, rawRequest, serveTools } from './gateway.fixture.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, referenceServer, script } from './mcp/reference-servers.fixture.ts'
 
@@ -29,7 +29,8 @@ describe.each(['modern', 'legacy'] as const)('a %s client of the gateway', (era)
     expect(tools.map(({ name }) => name)).toEqual(['tool_search', 'call_tool', 'call_read_tool'])
     const found = await client.callTool({ name: 'tool_search', arguments: { query: 'add two numbers' } })
     const { matches } = found.structuredContent as { matches: object[] }
-    expect(matches[0]).toMatchObject({ name: 'modern__add', call_with: 'call_tool' })
+    expect(matches[0]).toMatchObject({ name: 'modern__add' })
+    expect(matches[0]).not.toHaveProperty('call_with')
     const args = { name: 'modern__add', arguments: { a: 1, b: 2 } }
     expect(await client.callTool({ name: 'call_tool', arguments: args })).toMatchObject({
       structuredContent: { sum: 3 },

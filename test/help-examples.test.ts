@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
-import { runCommandLine } from '../src/cli/command-line.ts'
-import { fakeTerminal } from '../src/cli/fake-terminal.fixture.ts'
+import { runCommandLine } from '../packages/toolcrib/src/command-line.ts'
+import { fakeTerminal } from '../packages/toolcrib/src/terminal/fake-terminal.fixture.ts'
 import { useCommandLine } from './cli-folder.fixture.ts'
 
 const DEMO = join(import.meta.dirname, '../examples/gateway/toolcrib.toml')

@@ -1,15 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { aiSdk } from '../src/dialects/ai-sdk.ts'
-import { anthropic } from '../src/dialects/anthropic.ts'
-import { bedrock } from '../src/dialects/bedrock.ts'
-import { gemini } from '../src/dialects/gemini.ts'
-import { minimax } from '../src/dialects/minimax.ts'
-import { openaiChat } from '../src/dialects/openai-chat.ts'
-import { openaiResponses } from '../src/dialects/openai-responses.ts'
-import { staticEmbedder } from '../src/embedders/static-embedder.ts'
-import { defineTool, hybrid, memoryStore, semantic, ToolRegistry, usageMemory } from '../src/index.ts'
-import { POOR_BELOW } from '../src/search/search-result.ts'
-import { HINT_LIMITS, userText, withLine } from '../src/session/turn-hints.ts'
+import { aiSdk } from '../packages/core/src/dialects/ai-sdk.ts'
+import { anthropic } from '../packages/core/src/dialects/anthropic.ts'
+import { bedrock } from '../packages/core/src/dialects/bedrock.ts'
+import { gemini } from '../packages/core/src/dialects/gemini.ts'
+import { minimax } from '../packages/core/src/dialects/minimax.ts'
+import { openaiChat } from '../packages/core/src/dialects/openai-chat.ts'
+import { openaiResponses } from '../packages/core/src/dialects/openai-responses.ts'
+import {
+  defineTool,
+  hybrid,
+  memoryStore,
+  semantic,
+  ToolRegistry,
+  usageMemory,
+} from '../packages/core/src/index.ts'
+import { POOR_BELOW } from '../packages/core/src/search/search-result.ts'
+import { HINT_LIMITS, userText, withLine } from '../packages/core/src/session/turn-hints.ts'
+import { staticEmbedder } from '../packages/embedder/src/static-embedder.ts'
 
 const TOOLS: readonly (readonly [name: string, description: string])[] = [
   ['send_mail', 'Sends an email message to a person'],

@@ -4,7 +4,6 @@ import { dirname, join, normalize, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..')
-const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const { compilerOptions } = JSON.parse(readFileSync(join(root, 'tsconfig.json'), 'utf8'))
 
 interface Import {
@@ -15,83 +14,119 @@ interface Import {
   readonly isDynamic: boolean
 }
 
-const sources = listFiles('src').filter((path) => /\.tsx?$/.test(path) && !/\.(?:test|fuzz)\.ts$/.test(path))
-const imports = sources.flatMap(readImports)
+const sources = listFiles('packages').filter(
+  (path) => /^packages\/[^/]+\/src\/.*\.tsx?$/.test(path) && !/\.(?:test|fuzz|fixture)\.ts$/.test(path),
+)
+const imports = sources.flatMap(readImports).filter((one) => !isDefaultEmbedder(one))
 
-// The rings in their order, innermost first: a room imports those before it, and those of its own line.
-const RINGS: readonly (readonly string[])[] = [
-  [
-    'tool',
-    'check-options',
-    'capability',
-    'errors',
-    'events',
-    'finding',
-    'reply',
-    'usage',
-    'names',
-    'nearest-name',
-    'json',
-    'on-first-use',
-    'time',
-    'text',
-    'bounded-pattern',
-    'pattern-program',
-    'pattern-syntax',
+/** The one import backwards: a search loads the embedder if it is installed, and does without it otherwise. */
+function isDefaultEmbedder({ from, to, isDynamic }: Import): boolean {
+  return from === 'packages/core/src/search/best-installed.ts' && to === '@toolcrib/embedder' && isDynamic
+}
+
+/** Bundled into dist/, so that nobody has to install them. */
+const BUNDLED = ['commander', 'gpt-tokenizer', 'picocolors', 'sucrase', 'tokenx']
+
+// The packages in their order: one imports those before it, by name.
+const PACKAGES = ['core', 'embedder', 'scripts', 'mcp', 'gateway', 'toolcrib']
+
+// The rooms of a package, innermost first: a room imports those before it, and those of its own line. A file in src itself
+// that is not named is in the first line.
+const ROOMS: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  core: [
+    ['words'],
+    ['secrets'],
+    ['schema'],
+    ['store'],
+    ['authoring'],
+    ['registry'],
+    ['search'],
+    ['reduce'],
+    ['call'],
+    ['meta-tools'],
+    ['session'],
+    ['tool-registry', 'registry-options'],
+    ['dialects'],
+    ['agent'],
+    ['index', 'internal', 'stores', 'testing'],
   ],
-  ['secrets'],
-  ['schema'],
-  ['store'],
-  ['authoring'],
-  ['registry'],
-  ['search'],
-  ['reduce'],
-  ['call'],
-  ['meta-tools'],
-  ['session'],
-  ['tool-registry', 'registry-options'],
-  ['dialects', 'capabilities', 'builtin-tools', 'mcp', 'embedders'],
-  ['agent', 'clients'],
-  // A file in src itself that is not named here is API, as is each room's index.ts.
-  ['api'],
-  ['cli', 'gateway', 'inspector'],
-]
-const DOORS = ['cli', 'gateway', 'inspector']
+  mcp: [
+    ['listed'],
+    ['stores'],
+    ['capabilities'],
+    ['builtin-tools'],
+    ['config'],
+    ['connection'],
+    ['cache'],
+    ['lock'],
+    ['scan'],
+    ['connect-options'],
+    ['server', 'connected-servers'],
+    ['connect-servers'],
+    ['clients'],
+    ['find-config', 'user-memory'],
+    ['open-from-config'],
+    ['unmatched-in-config', 'agent-files', 'index'],
+  ],
+}
 
 describe('the house', () => {
   it('is found by the parser', () => {
-    expect(sources).toContain('src/registry/catalogue.ts')
+    expect(sources).toContain('packages/core/src/registry/catalogue.ts')
     expect(imports).toContainEqual({
-      from: 'src/search/catalogue-search.ts',
-      to: 'src/search/lexical.ts',
+      from: 'packages/core/src/search/catalogue-search.ts',
+      to: 'packages/core/src/search/lexical.ts',
       isType: false,
       isDynamic: false,
     })
     expect(imports).toContainEqual({
-      from: 'src/search/tool-finder.ts',
-      to: 'src/search/catalogue-search.ts',
+      from: 'packages/core/src/search/tool-finder.ts',
+      to: 'packages/core/src/search/catalogue-search.ts',
       isType: false,
       isDynamic: true,
     })
   })
 
-  it('has imports that point inward', () => {
-    const outward = imports.filter(({ from, to }) => isOwn(to) && ringOf(to) > ringOf(from))
+  it.each(Object.keys(ROOMS))('has a package %s whose imports point inward', (name) => {
+    const outward = imports.filter(
+      ({ from, to }) => packageOf(from) === name && isOwn(to) && ringOf(to) > ringOf(from),
+    )
     expect(outward.map(({ from, to }) => `${from} → ${to}`)).toEqual([])
   })
 
-  it('has doors that use only the public API', () => {
-    const shortcuts = imports.filter(
-      ({ from, to }) => DOORS.includes(roomOf(from)) && isOwn(to) && roomOf(from) !== roomOf(to),
-    )
-    expect(shortcuts).toEqual([])
+  it('has no import cycle, types included', () => {
+    expect(cyclesAmong(imports)).toEqual([])
   })
 
-  it('has a core that imports nothing from Node', () => {
-    const reached = reachableFrom('src/index.ts')
-    const nodeImports = imports.filter(({ from, to }) => reached.has(from) && isNodeModule(to))
-    expect(nodeImports).toEqual([])
-    const globals = [...reached].filter((path) =>
+  it('has packages that import only those before them, by their names', () => {
+    const wrong = imports.filter(({ from, to }) => {
+      const target = sourceOf(to)
+      if (!isOwn(target)) return false
+      const [mine, theirs] = [packageOf(from), packageOf(target)]
+      return (mine === theirs) !== isOwn(to) || PACKAGES.indexOf(theirs) > PACKAGES.indexOf(mine)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  it('has packages that declare what they import', () => {
+    const undeclared = imports.flatMap(({ from, to }) => {
+      if (isOwn(to) || isNodeModule(to) || from.includes('/inspector/page/')) return []
+      const name = to
+        .split('/')
+        .slice(0, to.startsWith('@') ? 2 : 1)
+        .join('/')
+      const { dependencies = {}, peerDependencies = {} } = manifestOf(packageOf(from))
+      const isBundled = BUNDLED.includes(name)
+      return name in dependencies || name in peerDependencies || isBundled ? [] : [`${from} → ${to}`]
+    })
+    expect(undeclared).toEqual([])
+  })
+
+  it('has a core without dependencies that imports nothing from Node', () => {
+    expect(manifestOf('core').dependencies).toBeUndefined()
+    const core = sources.filter((path) => packageOf(path) === 'core')
+    expect(imports.filter(({ from, to }) => core.includes(from) && isNodeModule(to))).toEqual([])
+    const globals = core.filter((path) =>
       /\b(process|Buffer|__dirname|require)\b(?=[.(])/.test(withoutComments(codeOf(path))),
     )
     expect(globals).toEqual([])
@@ -104,28 +139,59 @@ describe('the house', () => {
       const loading = atOnce.filter(({ from, to, isType }) => reached.has(from) && !isType && isPackage(to))
       return [...new Set(loading.map(({ to }) => to))].sort()
     }
-    expect(packagesOf('src/index.ts')).toEqual(['tokenx'])
-    expect(reachableFrom('src/mcp/index.ts', atOnce)).toContain('src/mcp/server/server-link.ts')
-    expect(packagesOf('src/mcp/index.ts')).toEqual(['tokenx'])
-    expect(packagesOf('src/cli/list/run-list.ts')).toEqual(['picocolors', 'tokenx'])
-    expect(packagesOf('src/cli/serve/run-serve.ts')).toEqual(['picocolors', 'tokenx'])
+    expect(packagesOf('packages/core/src/index.ts')).toEqual(['tokenx'])
+    expect(reachableFrom('packages/mcp/src/index.ts', atOnce)).toContain(
+      'packages/mcp/src/server/server-link.ts',
+    )
+    expect(packagesOf('packages/mcp/src/index.ts')).toEqual(['tokenx'])
+    expect(packagesOf('packages/toolcrib/src/list/run-list.ts')).toEqual(['picocolors', 'tokenx'])
+    expect(packagesOf('packages/toolcrib/src/serve/run-serve.ts')).toEqual(['picocolors', 'tokenx'])
+  })
+
+  it('has a test for every promise of the security model', () => {
+    const page = readFileSync(join(root, 'docs/guides/security-model.md'), 'utf8')
+    const [, promised = ''] = /\n## What is promised\n([\s\S]*?)\n## /.exec(page) ?? []
+    const rows = promised.split('\n').filter((line) => /^\| (?!promise \|)/.test(line))
+    expect(rows.length).toBeGreaterThan(30)
+    for (const row of rows) {
+      const tests = [...(row.split('|').at(-2) ?? '').matchAll(/`([^`]*)`/g)].map(([, path = '']) => path)
+      expect(
+        tests.filter((path) => path.endsWith('.test.ts') && existsSync(join(root, path))),
+        row,
+      ).toEqual(tests)
+      expect(tests, row).not.toEqual([])
+    }
   })
 
   it('exports only what exists, with types, under the same name everywhere', () => {
-    const { './package.json': _, ...subpaths } = manifest.exports
-    const sources = Object.entries<{ types: string; default: string }>(subpaths).map(([key, paths]) => {
-      const built = paths.default.replace(/^\.\/dist\/(.*)\.js$/, '$1')
-      expect(paths.types).toBe(`./dist/${built}.d.ts`)
-      expect(existsSync(join(root, `src/${built}.ts`))).toBe(true)
-      return [key.replace(/^\./, 'toolcrib'), [`./src/${built}.ts`]]
+    const names = PACKAGES.flatMap((folder) => {
+      const { name, exports } = manifestOf(folder)
+      const { './package.json': _, ...subpaths } = exports
+      return Object.entries<{ types: string; default: string }>(subpaths).map(([key, paths]) => {
+        const built = key.replace(/^\.\/?/, '') || 'index'
+        expect(paths).toEqual({ types: `./dist/${built}.d.ts`, default: `./dist/${built}.js` })
+        return key.replace(/^\./, name)
+      })
     })
     // The build and the tests read these paths: what is exported, built and tested is the same list.
-    expect(compilerOptions.paths).toEqual(Object.fromEntries(sources))
+    expect(Object.keys(compilerOptions.paths)).toEqual(names)
+    for (const [path] of Object.values<[string]>(compilerOptions.paths))
+      expect(sources).toContain(normalize(path))
+  })
+
+  it('releases all packages together', () => {
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    for (const folder of PACKAGES) {
+      const { dependencies = {}, ...manifest } = manifestOf(folder)
+      expect(manifest.version).toBe(version)
+      const own = Object.entries(dependencies).filter(([name]) => name.startsWith('@toolcrib/'))
+      expect(own.filter(([, range]) => range !== version)).toEqual([])
+    }
   })
 
   it('has no file that is too long', () => {
-    const long = sources.filter((path) => codeOf(path).trimEnd().split('\n').length > 400)
-    expect(long).toEqual([])
+    const lengthOf = (path: string) => codeOf(path).trimEnd().split('\n').length
+    expect(sources.filter((path) => lengthOf(path) > 320)).toEqual([])
   })
 })
 
@@ -144,7 +210,9 @@ function withoutComments(code: string): string {
 }
 
 function readImports(path: string): Import[] {
-  const statements = codeOf(path).matchAll(
+  // Lines of doc comments may have programs.
+  const code = codeOf(path).replace(/^ *\*.*$/gm, '')
+  const statements = code.matchAll(
     /^(?:import|export)\s+(type\s)?([^'";]*?from\s*)?'([^']+)'|\bimport\('([^']+)'\)/gm,
   )
   return [...statements].map(([, type, names = '', specifier, dynamic]) => {
@@ -167,7 +235,7 @@ function bringsOnlyTypes(names: string): boolean {
 }
 
 function isOwn(path: string): boolean {
-  return path.startsWith('src')
+  return path.startsWith('packages/')
 }
 
 function isPackage(specifier: string): boolean {
@@ -183,16 +251,50 @@ function isNodeModule(specifier: string): boolean {
   return specifier.startsWith('node:') || builtinModules.includes(specifier)
 }
 
-function roomOf(path: string): string {
-  const [first = '', second] = relative('src', path).split('/')
-  return second === undefined ? first.replace(/\.ts$/, '') : first
+/** The folder of the package that a source belongs to. */
+function packageOf(path: string): string {
+  return path.split('/')[1] ?? ''
 }
 
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly exports: Readonly<Record<string, { types: string; default: string }>>
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(codeOf(`packages/${folder}/package.json`))
+}
+
+/** The place of a file's room in the order of its package. */
 function ringOf(path: string): number {
-  const room = roomOf(path)
-  const ring = RINGS.findIndex((rooms) => rooms.includes(room))
-  const isIndex = path.endsWith('/index.ts') && !DOORS.includes(room)
-  return ring < 0 || isIndex ? RINGS.findIndex((rooms) => rooms.includes('api')) : ring
+  const name = packageOf(path)
+  const [first = ''] = relative(`packages/${name}/src`, path).split('/')
+  const room = first.replace(/\.ts$/, '')
+  return Math.max(
+    0,
+    (ROOMS[name] ?? []).findIndex((rooms) => rooms.includes(room)),
+  )
+}
+
+/** The groups of files that import each other, directly or through others. */
+function cyclesAmong(all: readonly Import[]): string[][] {
+  const targets = new Map<string, string[]>()
+  for (const { from, to } of all)
+    if (isOwn(sourceOf(to))) targets.set(from, [...(targets.get(from) ?? []), sourceOf(to)])
+  const reach = (start: string) => {
+    const reached = new Set(targets.get(start))
+    for (const path of reached) for (const next of targets.get(path) ?? []) reached.add(next)
+    return reached
+  }
+  const reachable = new Map([...targets.keys()].map((path) => [path, reach(path)]))
+  const inCycles = [...reachable].filter(([path, reached]) => reached.has(path))
+  const cycles = inCycles.map(([path, reached]) =>
+    [...reached].filter((other) => reachable.get(other)?.has(path)).sort(),
+  )
+  return [...new Map(cycles.map((cycle) => [cycle.join(), cycle])).values()]
 }
 
 function reachableFrom(entry: string, among: readonly Import[] = imports): ReadonlySet<string> {

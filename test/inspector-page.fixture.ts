@@ -10,12 +10,13 @@ import { createInspector, SignIns } from 'toolcrib/inspector'
 import { lockServers, observeServers, openFromConfig, writeLockfile } from 'toolcrib/mcp'
 import { memoryStore } from 'toolcrib/stores'
 import { build } from 'vite'
-import { listen } from '../src/cli/serve/http-listener.ts'
+import { listen } from '../packages/toolcrib/src/serve/http-listener.ts'
 import { SAMPLE_SCHEMAS } from './dialects/sample-schemas.ts'
 import { authorized, speak } from './mcp/http-server.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
 
 const TOKEN = 'a-token-for-the-page-1234'
+const CLIENT_TOKEN = 'a-token-for-a-client-1234'
 
 /** Tools whose descriptions try everything that a page could fall for. */
 export const HOSTILE = {
@@ -79,7 +80,7 @@ async function startVault() {
 
 /** Builds the page once, as `npm run build` does, into a folder of its own. */
 export async function buildPage(outDir: string): Promise<void> {
-  const configFile = join(import.meta.dirname, '../src/inspector/page/vite.config.ts')
+  const configFile = join(import.meta.dirname, '../packages/gateway/src/inspector/page/vite.config.ts')
   const { NODE_ENV } = process.env
   // As tests set it, the page would be built for development: larger by a fifth, with the paths of its files.
   process.env.NODE_ENV = 'production'
@@ -148,7 +149,15 @@ export async function openInspector() {
       execute: () => ({ ok: true, value: 'done' }),
     })),
   )
-  const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN, name: 'tests' }] })
+  const gateway = createGateway({
+    registry,
+    servers,
+    audit: { directory: path('audit') },
+    tokens: [
+      { token: TOKEN, name: 'operator', operator: true },
+      { token: CLIENT_TOKEN, name: 'tests' },
+    ],
+  })
   const inspector = createInspector({
     registry,
     servers,
@@ -182,6 +191,7 @@ export async function openInspector() {
     origin: listener.origin,
     url: `${listener.origin}/#token=${TOKEN}`,
     token: TOKEN,
+    clientToken: CLIENT_TOKEN,
     gateway,
     registry,
     servers,
@@ -204,6 +214,9 @@ export async function openInspector() {
 function configText(folder: string, vault: string): string {
   const args = (...values: string[]) => JSON.stringify(values)
   return `# My servers.
+[tools]
+ask = ["everything.get-sum"]
+
 [server.everything]
 command = ${JSON.stringify(process.execPath)}
 args = ${args(referenceServer('everything'))}

@@ -4,6 +4,7 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { exactTokenCounter } from 'toolcrib'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { connectClient } from './gateway.fixture.ts'
 import { openBrowser, openInspector, RAIN, SLEEPING, watchPage } from './inspector-page.fixture.ts'
 
 // One browser and one gateway for all of them.
@@ -25,6 +26,7 @@ const VIEWS = {
   'try/mcp__files__edit_file': 'Try it',
   sessions: 'Sessions',
   servers: 'Servers',
+  'servers?as=table': 'Servers',
   safety: 'Safety',
   live: 'Live',
   clients: 'Clients',
@@ -133,11 +135,14 @@ describe.skipIf(!browser)('the page', () => {
   it('asks again as soon as its token is revoked, and says what to do where cookies are not kept', async () => {
     const context = await browser?.newContext()
     const other = await context?.newPage()
-    const kept = { token: crib.token, name: 'tests' }
-    await crib.gateway.reload({ tokens: [kept, { token: 'a-token-that-will-go' }] })
+    const kept = [
+      { token: crib.token, name: 'operator', operator: true },
+      { token: crib.clientToken, name: 'tests' },
+    ]
+    await crib.gateway.reload({ tokens: [...kept, { token: 'a-token-that-will-go', operator: true }] })
     await other?.goto(`${crib.origin}/#token=a-token-that-will-go`)
     await other?.getByText('tokens saved today').waitFor()
-    await crib.gateway.reload({ tokens: [kept] })
+    await crib.gateway.reload({ tokens: kept })
     await other?.getByText('You are no longer signed in').waitFor()
     // As a browser sees it that keeps no cookies.
     await other?.route('**/api/page-sign-in', (route) => route.fulfill({ json: { sealed: 'sealed' } }))
@@ -149,7 +154,7 @@ describe.skipIf(!browser)('the page', () => {
 
   it('shows what a client did: its session step by step, and itself', async () => {
     const client = new Client({ name: 'an editor', version: '7' })
-    const requestInit = { headers: { Authorization: `Bearer ${crib.token}` } }
+    const requestInit = { headers: { Authorization: `Bearer ${crib.clientToken}` } }
     await client.connect(new StreamableHTTPClientTransport(new URL(`${crib.origin}/mcp`), { requestInit }))
     await client.listTools()
     await client.callTool({ name: 'tool_search', arguments: { query: 'how much rain' } })
@@ -189,9 +194,10 @@ describe.skipIf(!browser)('the page', () => {
     await go('')
     await shown('A search found nothing')
     await shown('nowhere does not run')
-    // Tokens, money, three turns, two searches, a call, no error, one session.
+    // What a turn would send, three turns, tokens, money, two searches, a call, no failure.
+    await shown(/^Assumed: without Toolcrib, a client sends every tool/)
     await main()
-      .getByRole('row', { name: /^an editor ~[\d.,]+k? ~\$\d\S* 3 2 1 0 1$/ })
+      .getByRole('row', { name: /^an editor ~[\d.,]+k? 3 ~[\d.,]+k? ~\$\d\S* 2 1 0$/ })
       .waitFor()
   })
 
@@ -337,7 +343,7 @@ describe.skipIf(!browser)('the page', () => {
     await guide.getByText('Each conversation is listed below once it was played').waitFor()
     await guide.getByRole('button', { name: 'Back' }).click()
     await guide.getByRole('button', { name: 'Play', exact: true }).click()
-    await guide.getByText('That was a conversation of four questions.').waitFor()
+    await guide.getByText('That was a conversation of 3 questions.').waitFor()
     await guide.getByText('“pizza delivery”').waitFor()
     await page.evaluate(axe.source)
     expect(await violations(page, 'light')).toEqual([])
@@ -352,7 +358,7 @@ describe.skipIf(!browser)('the page', () => {
     await page.reload()
     await guide.getByText('Step 2 of 5').waitFor()
     await guide.getByRole('button', { name: 'Next' }).click()
-    await main().getByRole('link', { name: 'everything · get-sum' }).first().waitFor()
+    await main().getByRole('heading', { name: 'Search', level: 1 }).waitFor()
     await guide.getByRole('button', { name: 'Back' }).click()
     await guide.getByText('Step 2 of 5').waitFor()
     await guide.getByRole('button', { name: 'Skip the tour' }).click()
@@ -362,7 +368,7 @@ describe.skipIf(!browser)('the page', () => {
     expect(await guide.count()).toBe(0)
   })
 
-  it('offers the tour in the help only where its servers are', async () => {
+  it('offers the tour in the help only where servers have tools', async () => {
     for (const canPlay of [true, false]) {
       const other = await browser?.newPage({ reducedMotion: 'reduce' })
       if (!other) return
@@ -400,7 +406,7 @@ describe.skipIf(!browser)('the page', () => {
     })
     await other.goto(`${crib.origin}/#token=${crib.token}`)
     await other.getByRole('button', { name: 'Play', exact: true }).click()
-    await other.getByText('That was a conversation of four questions.').waitFor({ timeout: 60_000 })
+    await other.getByText('That was a conversation of 3 questions.').waitFor({ timeout: 60_000 })
     await other.getByText('Now look at its').waitFor()
     expect(asked).toBeGreaterThan(1)
     await other.reload()
@@ -579,11 +585,32 @@ describe.skipIf(!browser)('the page', () => {
     await go('')
     const waiting = main().locator('.card', { has: page.getByRole('heading', { name: /^Waiting for you/ }) })
     await waiting.getByText('nowhere does not run').waitFor()
-    await waiting.getByRole('link', { name: /tools are new, changed or gone/ }).click()
+    await waiting.getByText('weather: 4 tools are gone').waitFor()
+    // Red, and before all others.
+    const first = waiting.getByRole('listitem').first()
+    await first.locator('b.danger', { hasText: 'weather · get_rain changed after you approved it' }).waitFor()
+    await first.getByText(/^Held back\. The scanner warns:/).waitFor()
+    await first.getByRole('link').click()
     await main().getByRole('button', { name: 'Approve weather · get_rain' }).waitFor()
     await main().locator('.diff ins .unseen', { hasText: 'ZWSP' }).first().waitFor()
+    // What is new is a warning, and never looks like an improvement.
+    await main().locator('p.words ins', { hasText: 'new, not approved' }).waitFor()
+    const colours = await main().evaluate((place) => {
+      const colourOf = (of: Element | null, key: string) => of && getComputedStyle(of).getPropertyValue(key)
+      const sample = place.appendChild(document.createElement('b'))
+      sample.style.color = 'var(--brass)'
+      const warning = colourOf(sample, 'color')
+      sample.remove()
+      return {
+        isWarning: colourOf(place.querySelector('.diff ins'), 'color') === warning,
+        removed: colourOf(place.querySelector('.words del'), 'text-decoration-line'),
+      }
+    })
+    expect(colours).toEqual({ isWarning: true, removed: 'line-through' })
     // What the scanner says of it stands beside the button, and in the menu that something waits.
     await main().locator('li', { hasText: 'get_rain' }).getByText('The scanner warns:').waitFor()
+    // It is never approved among others.
+    await button('Approve the 4 without a warning').waitFor()
     await page.getByRole('link', { name: 'Safety (something waits for you)' }).waitFor()
     await go('servers')
     await main()
@@ -633,8 +660,8 @@ describe.skipIf(!browser)('the page', () => {
     await dead.waitFor()
     await button('Add a server').click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('Name').fill('far')
-    await dialog.getByLabel('Address').fill('https://mcp.invalid/mcp')
+    await dialog.getByLabel('Address').fill('{"mcpServers": {"far": {"url": "https://mcp.invalid/mcp"}}}')
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('far')
     await dialog.getByRole('button', { name: 'Show the change' }).click()
     await dialog.getByText('https://mcp.invalid/mcp').waitFor()
     await dialog.getByRole('button', { name: 'Leave it' }).click()
@@ -649,6 +676,97 @@ describe.skipIf(!browser)('the page', () => {
       .waitFor()
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
+  })
+
+  it('lists servers with their whole commands, secrets masked, and stops several at once', async () => {
+    await go('servers')
+    await button('Table').click()
+    expect(page.url()).toContain('#/servers?as=table')
+    await main()
+      .getByRole('row', { name: /everything ready .*node \S+everything\.js/ })
+      .waitFor()
+    await button('Stop and disable').isDisabled()
+    for (const server of ['everything', 'nowhere']) await main().getByLabel(`Mark ${server}`).check()
+    await button('Stop and disable').click()
+    const dialog = page.getByRole('dialog')
+    await expect.poll(() => dialog.getByText('disabled = true').count(), PATIENCE).toBe(2)
+    await dialog.getByRole('button', { name: 'Write and apply' }).click()
+    for (const server of ['everything', 'nowhere']) {
+      await button(`Enable ${server}`).click()
+      await dialog.getByRole('button', { name: 'Write and apply' }).click()
+      await button(`Enable ${server}`).waitFor({ state: 'detached' })
+    }
+    await main().getByLabel('Mark everything').check()
+    await button('Start or restart').click()
+    await shown('1 of 1 server is ready.')
+    await button('Cards').click()
+    expect(page.url()).not.toContain('as=')
+  })
+
+  it('shows a call that waits for approval, with its arguments, and lets it run', async () => {
+    const client = await connectClient(crib.gateway, { token: crib.clientToken })
+    const call = (a: number) =>
+      client.callTool({ name: 'everything__get-sum', arguments: { a, b: 2 } }).then(({ content }) => content)
+    const [allowed] = await Promise.all([
+      call(40),
+      go('')
+        .then(() => shown('wants to run mcp__everything__get-sum'))
+        .then(() => shown('40'))
+        .then(() =>
+          main()
+            .getByRole('button', { name: /^Allow once: mcp__everything__get-sum/ })
+            .click(),
+        )
+        .then(() => shown('Allow once: done.')),
+    ])
+    expect(JSON.stringify(allowed)).toContain('42')
+    const [refused] = await Promise.all([
+      call(1),
+      go('tools')
+        .then(() => go(''))
+        .then(() =>
+          main()
+            .getByRole('button', { name: /^Refuse: mcp__everything__get-sum/ })
+            .click(),
+        ),
+    ])
+    expect(JSON.stringify(refused)).toContain('The user refused')
+    await go('safety')
+    const record = main().locator('.card', { has: page.getByRole('heading', { name: 'Recorded calls' }) })
+    await record.getByText('deny, operator').waitFor()
+    await record.getByText('once, operator').first().waitFor()
+  })
+
+  it('rejects a change, which stays held back, and hides the tool', async () => {
+    crib.list({ ...RAIN, description: 'Tells how much rain will fall.' })
+    await go('try/mcp__weather__announce')
+    await button('Call').click()
+    await shown('announce ran')
+    await go('safety')
+    await button('Reject weather · get_rain').click()
+    await shown('Rejected weather · get_rain. It stays held back.')
+    const settled = main().locator('.card', { hasText: 'Rejected and hidden' })
+    await settled.getByText(/The definition that you approved stays in the lockfile/).waitFor()
+    expect(crib.registry.explain('mcp__weather__get_rain').state).toBe('quarantined')
+    await go('')
+    await shown('nowhere does not run')
+    expect(await main().getByText('get_rain changed').count()).toBe(0)
+    await go('safety')
+    await settled.getByRole('button', { name: 'Decide again about weather · get_rain' }).click()
+    await settled.waitFor({ state: 'detached' })
+    await button('Hide the tool weather · get_rain').click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('deny = [ "get_rain" ]').waitFor()
+    await dialog.getByRole('button', { name: 'Write and apply' }).click()
+    await settled.getByText('hidden by deny').waitFor()
+    expect(await button('Approve weather · get_rain').count()).toBe(0)
+    await go('tools')
+    await button('Show weather · get_rain').click()
+    await dialog.getByRole('button', { name: 'Write and apply' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await go('safety')
+    await button('Approve weather · get_rain').click()
+    await shown('Approved 1 change.')
   })
 
   it('connects a client on this machine, and puts its config back byte for byte', async () => {
@@ -694,6 +812,28 @@ describe.skipIf(!browser)('the page', () => {
     await other.unroute('**/api/tools*')
     await other.getByRole('button', { name: 'Try again' }).click()
     await other.getByText('Token cost by source').waitFor()
+    await other.close()
+  })
+
+  it('says that the gateway is gone, greys what it showed, and goes on when it is back', async () => {
+    const other = await browser?.newPage({ reducedMotion: 'reduce' })
+    if (!other) return
+    let isGone = false
+    await other.route('**/api/**', (route) => (isGone ? route.abort() : route.fallback()))
+    // The stream of events of a gateway that is gone ends.
+    await other.route('**/api/events*', (route) =>
+      isGone ? route.abort() : route.fulfill({ contentType: 'text/event-stream', body: ':\n\n' }),
+    )
+    await other.goto(`${crib.origin}/#token=${crib.token}`)
+    await other.getByText('tokens saved today').waitFor()
+    isGone = true
+    await other.getByRole('alert').getByText('The gateway does not answer.').waitFor()
+    expect(await other.locator('main.stale').count()).toBe(1)
+    await other.getByText('tokens saved today').waitFor()
+    isGone = false
+    await other.getByText('The gateway does not answer.').waitFor({ state: 'detached' })
+    expect(await other.locator('main.stale').count()).toBe(0)
+    await other.unrouteAll({ behavior: 'ignoreErrors' })
     await other.close()
   })
 
@@ -749,6 +889,29 @@ describe.skipIf(!browser)('the page', () => {
     await main().getByRole('heading', { name: 'Safety' }).waitFor()
   })
 
+  it('goes to a tool, a server or a view by a part of its name', async () => {
+    await go('search')
+    // Also where somebody types.
+    await page.getByLabel('Search for tools').focus()
+    const field = page.getByRole('combobox', { name: 'A tool, a server or a view' })
+    const to = async (text: string, hash: string) => {
+      await page.keyboard.press('Control+k')
+      await field.fill(text)
+      await page.getByRole('option', { selected: true }).waitFor()
+      await page.keyboard.press('Enter')
+      await field.waitFor({ state: 'detached' })
+      await expect.poll(() => new URL(page.url()).hash, PATIENCE).toBe(hash)
+    }
+    await to('clie', '#/clients')
+    await to('weath', '#/servers/weather')
+    await to('weather get rain', '#/tools/mcp__weather__get_rain')
+    await page.getByRole('button', { name: /^Go to/ }).click()
+    await field.fill('qwxzy')
+    await page.getByRole('dialog').getByText('Nothing has “qwxzy” in its name.').waitFor()
+    await page.keyboard.press('Escape')
+    await field.waitFor({ state: 'detached' })
+  })
+
   it('has no accessibility violations in any view, light and dark, and fits 360 pixels', async () => {
     // Injected by the browser's debugger: the page's own policy would not let it in.
     await page.evaluate(axe.source)
@@ -773,7 +936,7 @@ describe.skipIf(!browser)('the page', () => {
         // The page measures its rows again in the next frame.
         for (const [where, part] of [
           ['live', '.event'],
-          ['tools', '.tile'],
+          ['tools', '.legend li'],
         ] as const)
           if (view === where)
             for (const size of [MIDDLE, NARROW]) {
@@ -786,6 +949,10 @@ describe.skipIf(!browser)('the page', () => {
       await go('servers')
       await button('Add a server').click()
       found.push(...(await violations(page, colours)).map((each) => `${colours} dialog: ${each}`))
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Control+k')
+      await page.getByRole('option').first().waitFor()
+      found.push(...(await violations(page, colours)).map((each) => `${colours} palette: ${each}`))
       await page.keyboard.press('Escape')
     }
     expect(found).toEqual([])

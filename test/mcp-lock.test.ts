@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ToolRegistry } from '../packages/core/src/tool-registry.ts'
 import {
   approveChanges,
   type ConnectedServers,
@@ -16,9 +17,8 @@ import {
   readConfig,
   readLockfile,
   writeLockfile,
-} from '../src/mcp/index.ts'
-import { fileStore } from '../src/store/file-store.ts'
-import { ToolRegistry } from '../src/tool-registry.ts'
+} from '../packages/mcp/src/index.ts'
+import { fileStore } from '../packages/mcp/src/stores/file-store.ts'
 
 const SERVER = join(import.meta.dirname, 'fixtures', 'changing-server.mjs')
 
@@ -39,14 +39,14 @@ const ANNOUNCE = { name: 'announce', description: 'Tells of changes.', inputSche
 describe('servers checked against a lockfile', () => {
   let folder = ''
   let toolsFile = ''
-  let registry = new ToolRegistry()
+  let registry = new ToolRegistry({ searcher: 'lexical' })
   let open: ConnectedServers[] = []
   let events: McpEvent[] = []
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'toolcrib-lock-'))
     toolsFile = join(folder, 'tools.json')
-    registry = new ToolRegistry()
+    registry = new ToolRegistry({ searcher: 'lexical' })
     open = []
     events = []
     list([RAIN, ANNOUNCE])

@@ -11,7 +11,7 @@ const namesOf = (matches: unknown) => (matches as { name: string }[]).map(({ nam
 
 describe('tool_search, one step', () => {
   it('returns matches for a query, and activates them', async () => {
-    const session = await open()
+    const session = await open({ searcher: 'lexical' })
     const found = await ask(session, 'tool_search', { query: 'weather forecast city' })
     expect(Object.keys(found).slice(0, 5)).toEqual(['query', 'total', 'matches', 'activated', 'evicted'])
     expect(namesOf(found.matches)[0]).toBe('mcp__weather__get_forecast')
@@ -38,7 +38,7 @@ describe('tool_search, one step', () => {
   })
 
   it('reports that nothing matches', async () => {
-    const session = await open()
+    const session = await open({ searcher: 'lexical' })
     const found = await ask(session, 'tool_search', { query: 'zebra unicorn' })
     expect(found).toMatchObject({
       total: 0,
@@ -407,11 +407,11 @@ describe('servers that are still connecting', () => {
 
   it('can be waited for when no search is shown', async () => {
     const registry = new ToolRegistry()
-    registry.attachServers(directory([{ server: 'a', state: 'ready' }]))
+    registry.attachServers(directory([{ server: 'a', state: 'connecting' }]))
     const session = await registry.openSession()
     expect(shown(session)).toEqual(['wait_for_servers'])
     expect(await ask(session, 'wait_for_servers', { servers: ['a', 'b'], timeout_ms: 5 })).toEqual({
-      servers: [{ server: 'a', state: 'ready' }],
+      servers: [{ server: 'a', state: 'connecting' }],
       unknown: ['b'],
     })
     registerServers(registry)

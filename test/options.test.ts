@@ -187,7 +187,7 @@ describe('options', () => {
     ['the capabilities of a tool', { storage: 'yes' }],
     ['the capabilities of a tool', { fs_reach: { reed: ['/'] } }],
     ['registerFunction()', { description: 'x', execute: () => 1 }],
-    ['registerFunction()', { description: 'x', preload: true }],
+    ['registerFunction()', { description: 'x', preload: 'yes' }],
     ['memorySpill()', { ttlMs: 0 }],
     ['memorySpill()', { maxChars: Number.NaN }],
     ['storageBackend()', { persession: true }],

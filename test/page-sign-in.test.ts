@@ -18,7 +18,7 @@ type Sent = Readonly<Record<string, string>>
 function open(options: Partial<GatewayOptions> = {}, more: Partial<InspectorOptions> = {}) {
   const registry = new ToolRegistry()
   const servers = connectServers(registry, {})
-  const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN }], ...options })
+  const gateway = createGateway({ registry, servers, tokens: [{ token: TOKEN, operator: true }], ...options })
   const inspector = createInspector({ registry, servers, access: gateway.access, ...more })
   onTestFinished(async () => {
     await inspector.close()
@@ -119,7 +119,10 @@ describe('a page that is signed in', () => {
       timers.push(fire)
       return () => {}
     }
-    const page = open({ tokens: [{ token: TOKEN }, { token: 'a-token-that-stays-1234' }] }, { schedule })
+    const page = open(
+      { tokens: [{ token: TOKEN, operator: true }, { token: 'a-token-that-stays-1234' }] },
+      { schedule },
+    )
     const headers = await signIn(page)
     const stream = (await page.get('/api/events', headers)).body?.getReader()
     expect((await stream?.read())?.done).toBe(false)
@@ -139,20 +142,19 @@ describe('a page that is signed in', () => {
 })
 
 describe('signing in to the page', () => {
-  it('sets no cookie for a token that is wrong, missing, or bound to a profile', async () => {
-    const bound = 'a-token-with-a-profile-1'
+  it('sets no cookie for a token that is wrong, missing, or of a client', async () => {
+    const client = 'a-token-of-a-client-1'
     const page = open({
-      tokens: [{ token: TOKEN }, { token: bound, profile: 'work' }],
-      profiles: { work: {} },
+      tokens: [{ token: TOKEN, operator: true }, { token: client }],
     })
     const responses = [
       await trySignIn(page, 'another-token-of-mine'),
       await page.post('/api/page-sign-in', FROM_PAGE),
-      await trySignIn(page, bound),
+      await trySignIn(page, client),
     ]
     expect(responses.map(({ status }) => status)).toEqual([401, 401, 403])
     for (const { headers } of responses) expect(headers.get('set-cookie')).toBeNull()
-    expect(await responses[2]?.json()).toEqual({ error: expect.stringContaining('bound to a profile') })
+    expect(await responses[2]?.json()).toEqual({ error: expect.stringContaining('the token of a client') })
   })
 
   it('takes a token, and no sealed one', async () => {
@@ -192,11 +194,13 @@ describe('signing in to the page', () => {
         issuer,
         jwksUri: `${issuer}/keys`,
         scopes: { all: null, work: 'work' },
+        operatorScope: 'operate',
       },
       now: () => now,
     })
-    expect((await trySignIn(page, await tokenFor('work'))).status).toBe(403)
-    const headers = await signIn(page, await tokenFor('all'))
+    for (const scope of ['work', 'all'])
+      expect((await trySignIn(page, await tokenFor(scope))).status).toBe(403)
+    const headers = await signIn(page, await tokenFor('operate'))
     expect((await page.get('/api/tools', headers)).status).toBe(200)
     now += 10 * 60_000
     const refused = await page.get('/api/tools', headers)

@@ -172,9 +172,49 @@ describe('functions and foreign definitions', () => {
     expect(session.deferred().map(({ name }) => name)).toEqual(['hidden'])
   })
 
-  it('refuses to preload a tool and to defer it', () => {
-    const register = () => new ToolRegistry().register(tool('both'), { preload: true, deferred: true })
-    expect(register).toThrow('takes preload or deferred, not both')
+  it('preloads a function while there are few tools, and defers it like any other beyond that', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy', defer: 'all', toolThreshold: 3 })
+    registry.registerFunction(() => 1, { name: 'one', description: 'One.' })
+    registry.registerFunction(() => 2, { name: 'two', description: 'Two.' })
+    expect(registry.stats()).toMatchObject({ loaded: 2, deferred: 0 })
+    expect(registry.explain('one').reason).toContain('fewer than 3 tools')
+    registry.registerFunction(() => 3, { name: 'three', description: 'Three.' })
+    registry.registerFunction(() => 4, { name: 'kept', description: 'Kept.', preload: true })
+    const session = await registry.openSession()
+    expect(session.surface().tools.map(({ name }) => name)).toEqual(['kept', 'tool_search'])
+    const few = new ToolRegistry({ mode: 'lazy', defer: 'all' })
+    few.registerFunction(() => 5, { name: 'five', description: 'Five.', preload: false })
+    expect(few.stats()).toMatchObject({ loaded: 0, deferred: 1 })
+  })
+
+  it('does not show sixty functions as sixty schemas', async () => {
+    const registry = new ToolRegistry()
+    for (let at = 0; at < 60; at++)
+      registry.registerFunction(() => at, { name: `f_${at}`, description: 'One of many.' })
+    const session = await registry.openSession()
+    expect(session.surface().tools.map(({ name }) => name)).toEqual(['tool_search'])
+  })
+
+  it('shows a deferred tool from the start if it is preloaded too', async () => {
+    const registry = new ToolRegistry({ mode: 'lazy' })
+    const before = await registry.openSession()
+    registry.register(tool('both'), { preload: true, deferred: true })
+    registry.register(tool('other'), { deferred: true })
+    expect(before.deferred().map(({ name }) => name)).toEqual(['both', 'other'])
+    const session = await registry.openSession()
+    expect(session.surface().tools.map(({ name }) => name)).toEqual(['both', 'tool_search'])
+    expect(registry.stats()).toMatchObject({ loaded: 1, deferred: 1 })
+    expect(registry.withoutMcp().stats()).toMatchObject({ loaded: 1, deferred: 1 })
+  })
+
+  it('counts what is preloaded in its own figures, and names what it does not know', () => {
+    const registry = new ToolRegistry({ mode: 'lazy', defer: 'all' })
+    registry.registerAll([tool('alpha'), tool('beta')])
+    expect(registry.stats()).toMatchObject({ loaded: 0, deferred: 2 })
+    expect(registry.preload(['alpha', 'gamma'])).toEqual({ missing: ['gamma'] })
+    expect(registry.stats()).toMatchObject({ loaded: 1, deferred: 1 })
+    expect(registry.explain('alpha')).toMatchObject({ state: 'visible', reason: 'pinned by name' })
+    expect(registry.deferredTools().map(({ name }) => name)).toEqual(['beta'])
   })
 
   it('accepts an OpenAI definition', async () => {
@@ -193,7 +233,12 @@ describe('functions and foreign definitions', () => {
 
   it('returns execution_failed for an invalid result', async () => {
     const registry = new ToolRegistry()
-    registry.register({ name: 'odd', description: '', inputSchema: true, execute: () => 'text' as never })
+    registry.register({
+      name: 'odd',
+      description: '',
+      inputSchema: true,
+      execute: () => ({ ok: true, value: '', content: 'text' }) as never,
+    })
     const [answer] = await registry.executeParallel([{ toolCallId: '1', name: 'odd', args: {} }], {
       sessionId: 's',
     })

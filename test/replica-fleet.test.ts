@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { redisAnnouncements } from 'toolcrib/redis'
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest'
-import { Replicas, type ReplicaWork } from '../src/gateway/replicas.ts'
+import { Replicas, type ReplicaWork } from '../packages/gateway/src/replicas/replicas.ts'
 
 const url = inject('redisUrl') ?? ''
 const FLEET = 60
@@ -57,7 +57,8 @@ describe.skipIf(url === '')(`${FLEET} replicas on one Redis`, () => {
       const newId = () => crypto.randomUUID()
       const limits = { askTimeoutMs: 60_000 }
       const services = { store: undefined, schedule, newId, warn: () => {}, limits }
-      const replicas = new Replicas(announcements, services, work)
+      const replicas = new Replicas(announcements, services)
+      replicas.begin(work)
       onTestFinished(async () => {
         replicas.close()
         await announcements.close()

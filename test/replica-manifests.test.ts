@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import { serveCommand } from '../src/cli/serve/command.ts'
-import type { Terminal } from '../src/cli/terminal.ts'
+import { serveCommand } from '../packages/toolcrib/src/serve/command.ts'
+import type { Terminal } from '../packages/toolcrib/src/terminal/terminal.ts'
 
 const FOLDER = join(import.meta.dirname, '../examples/replicas')
 const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8')

@@ -7,7 +7,7 @@ import {
   type Tool,
   type ToolcribEvent,
   ToolRegistry,
-} from '../src/index.ts'
+} from '../packages/core/src/index.ts'
 
 const SECRET = `sk_live_${'a1B2c3D4'.repeat(12)}`
 

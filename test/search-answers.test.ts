@@ -325,25 +325,35 @@ describe('a definition that is too long for an answer', () => {
     registry.register(tool('fill_form', { description: 'Fills a form.', inputSchema }))
     return registry.openSession()
   }
-  const commentOf = (found: unknown) => JSON.stringify(found).match(/"\$comment":"([^"]*)"/)?.[1]
+  const markOf = (found: unknown) => JSON.stringify(found).match(/"(?:\$comment|schema)":"([^"]*)"/)?.[1]
 
   it.each([
-    ['tool_search', { query: 'fill form' }],
-    ['tool_search', { name: 'fill_form' }],
-    ['ToolSearch', { query: 'fill form' }],
-  ] as const)('says where the full schema comes from: %s %j', async (searchTool, input) => {
-    const dispatching = await open({ searchTool, strategy: 'dispatch' })
-    const comment = commentOf(await ask(dispatching, searchTool, input))
-    expect(comment).toBe('shortened; call it: if an argument is wrong, the error carries the schema')
-    const args = { name: 'fill_form', arguments: { field_number_0: 'none' } }
-    const result = await call(dispatching, 'call_tool', args)
-    expect(result).toMatchObject({ ok: false, code: 'input_invalid' })
-    expect(JSON.stringify(result)).toContain('green')
-
-    const appending = await open({ searchTool, strategy: 'append' })
-    expect(commentOf(await ask(appending, searchTool, input))).toBe(
+    ['tool_search', { query: 'fill form' }, 'short; load with name', 'short; load with name'],
+    [
+      ...(['tool_search', { name: 'fill_form' }] as const),
+      'shortened; call it: if an argument is wrong, the error carries the schema',
       'shortened; the full schema comes with the next list of tools',
-    )
-    expect(JSON.stringify(appending.surface().tools)).toContain('green')
-  })
+    ],
+    [
+      ...(['ToolSearch', { query: 'select:fill_form' }] as const),
+      'short; call it: an error about arguments has all of it',
+      'short; your next list of tools has all of it',
+    ],
+  ] as const)(
+    'says where the full schema comes from: %s %j',
+    async (searchTool, input, dispatched, appended) => {
+      const dispatching = await open({ searchTool, strategy: 'dispatch' })
+      expect(markOf(await ask(dispatching, searchTool, input))).toBe(dispatched)
+      const args = { name: 'fill_form', arguments: { field_number_0: 'none' } }
+      const result = await call(dispatching, 'call_tool', args)
+      expect(result).toMatchObject({ ok: false, code: 'input_invalid' })
+      expect(JSON.stringify(result)).toContain('green')
+
+      const appending = await open({ searchTool, strategy: 'append' })
+      expect(markOf(await ask(appending, searchTool, input))).toBe(appended)
+      if ('query' in input && searchTool === 'tool_search')
+        await ask(appending, searchTool, { name: 'fill_form' })
+      expect(JSON.stringify(appending.surface().tools)).toContain('green')
+    },
+  )
 })

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 
 import { RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { listening } from './gateway.fixture.ts'
 import { authorized, speak } from './mcp/http-server.fixture.ts'
-import { useServe } from './serve.fixture.ts'
+import { operatorTokenOf, useServe } from './serve.fixture.ts'
 
 // Every gateway is a process of its own, with servers as processes behind it.
 vi.setConfig({ testTimeout: 60_000 })
@@ -80,7 +80,8 @@ describe('the [gateway] table of the config', () => {
     it('lets in its users, to the profiles of their scopes', async () => {
       const { url, token: own, page } = await serve({ ISSUER: address })
       const { origin } = new URL(url)
-      expect([own, page]).toEqual([null, `${origin}/`])
+      expect(own).toBeNull()
+      expect(page.startsWith(`${origin}/#token=`)).toBe(true)
       const metadata = await fetch(`${origin}/.well-known/oauth-protected-resource/mcp`)
       expect(await metadata.json()).toMatchObject({ resource: RESOURCE, authorization_servers: [address] })
 
@@ -133,13 +134,13 @@ describe('the [gateway] table of the config', () => {
     const { url, token, page } = await serveWith(['--profile', 'work'])
     const asked = (path: string, bearer: string) =>
       fetch(new URL(path, url), { headers: { authorization: `Bearer ${bearer}` } })
-    const opensPage = new URL(page).hash.slice('#token='.length)
+    const opensPage = operatorTokenOf(page)
     expect((await asked('/api/tools', opensPage)).status).toBe(200)
     expect((await asked('/api/tools', token)).status).toBe(403)
     expect((await asked('/mcp/home', token)).status).toBe(404)
-    // It is printed, so it opens nothing else.
-    for (const path of ['/mcp', '/mcp/work', '/metrics'])
-      expect((await asked(path, opensPage)).status).toBe(401)
+    expect((await asked('/metrics', token)).status).toBe(403)
+    expect((await asked('/metrics', opensPage)).status).toBe(200)
+    for (const path of ['/mcp', '/mcp/work']) expect((await asked(path, opensPage)).status).toBe(403)
   })
 
   it('gives other clients tokens and limits of their own', async () => {
@@ -220,8 +221,8 @@ describe('a server that wants a sign-in', () => {
   })
 
   /** Asks the page's API; a body makes it a POST. */
-  async function api({ page, token }: { page: string; token: string }, route: string, body?: object) {
-    const headers = { Authorization: `Bearer ${token}`, 'x-toolcrib-page': '1' }
+  async function api({ page }: { page: string }, route: string, body?: object) {
+    const headers = { Authorization: `Bearer ${operatorTokenOf(page)}`, 'x-toolcrib-page': '1' }
     const response = await fetch(new URL(`/api/${route}`, page), {
       headers,
       ...(body ? { method: 'POST', body: JSON.stringify(body) } : {}),

@@ -59,4 +59,59 @@ describe('commands while a gateway is running', () => {
     const refused = await toolcrib('call', 'broken.anything')
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('no-such-program') })
   })
+
+  it('restart a server, which forgets its state, and say how it went', async () => {
+    expect([await think(), await think()]).toEqual([1, 2])
+    // A program that is not there is a process of this one for a moment.
+    await vi.waitFor(() => expect(startedServers()).toHaveLength(2), { timeout: 20_000 })
+    const before = startedServers()
+    const { status, stdout } = await toolcrib('restart', 'thinking')
+    expect(status).toBe(0)
+    expect(stdout).toMatch(/^restarted thinking in the gateway at http:.*\/mcp\n$/)
+    expect(startedServers().filter((pid) => before.includes(pid))).toHaveLength(before.length - 1)
+    expect(await think()).toBe(1)
+    const failed = await toolcrib('restart', 'broken', 'thinking')
+    expect(failed.status).toBe(1)
+    expect(failed.stdout).toMatch(
+      /failed broken in .*: command "no-such-program" not found; install no-such-program/,
+    )
+    expect(await toolcrib('restart', 'thinkin')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('did you mean "thinking"?'),
+    })
+  })
+
+  it('end a server that was approved and is disabled, without a word about its approval', async () => {
+    expect((await toolcrib('lock')).status).toBe(1)
+    await toolcrib('disable', 'thinking')
+    await vi.waitFor(
+      async () => expect((await toolcrib('status', '--json')).json().servers).toHaveLength(2),
+      { timeout: 20_000 },
+    )
+    expect((await toolcrib('logs')).stdout).not.toMatch(/thinking.*not in toolcrib\.lock/)
+    await toolcrib('enable', 'thinking')
+    await vi.waitFor(async () => expect(await think()).toBe(1), { timeout: 20_000 })
+  })
+})
+
+describe('commands without a gateway', () => {
+  it('check just the servers that are named, and have none to restart', async () => {
+    configure({ thinking: THINKING, broken: { command: 'no-such-program' } })
+    const { status, stdout } = await toolcrib('doctor', 'thinking')
+    expect(status).toBe(0)
+    expect(stdout).toContain('Servers: 1 of 1 ready')
+    expect(stdout).not.toContain('broken')
+    await toolcrib('lock')
+    expect((await toolcrib('doctor', 'thinking', '--json')).json().lockfile.changes).toEqual([])
+    expect(await toolcrib('doctor', 'thinkin')).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('did you mean "thinking"?'),
+    })
+    expect(await toolcrib('restart', 'thinking')).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(
+        /no gateway is running .*; there is nothing to restart; try .*doctor thinking"/,
+      ),
+    })
+  })
 })

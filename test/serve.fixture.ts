@@ -28,6 +28,11 @@ export function useServe({ start }: Pick<ReturnType<typeof useCommandLine>, 'sta
   }
 }
 
+/** The operator's token, which the address of the page has in its fragment. */
+export function operatorTokenOf(page: string): string {
+  return new URL(page).hash.slice('#token='.length)
+}
+
 /** Every process below one; with `program`, only those that run it: a server that cannot start is a shell for a moment. */
 export function childrenOf(pid: number | undefined, program = ''): number[] {
   const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], {

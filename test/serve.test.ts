@@ -1,5 +1,5 @@
 import { exec } from 'node:child_process'
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -7,7 +7,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { beforeEach, describe, expect, inject, it, onTestFinished, vi } from 'vitest'
 import { appeared, RAIN, useCommandLine } from './cli-folder.fixture.ts'
 import { referenceServer } from './mcp/reference-servers.fixture.ts'
-import { childrenOf, isRunning, useServe } from './serve.fixture.ts'
+import { childrenOf, isRunning, operatorTokenOf, useServe } from './serve.fixture.ts'
 
 // Every gateway is a process of its own, with servers as processes behind it.
 vi.setConfig({ testTimeout: 60_000 })
@@ -55,11 +55,18 @@ describe('toolcrib serve', () => {
     const { child, ended, url, token, pid, version, page } = await serve('--mode', 'full')
     expect(pid).toBe(child.pid)
     const { origin } = new URL(url)
-    expect(page).toBe(`${origin}/#token=${token}`)
+    const operator = operatorTokenOf(page)
+    expect(page).toBe(`${origin}/#token=${operator}`)
+    expect(operator).not.toBe(token)
     // The page needs a build, which tests do without; its API is there.
     expect((await fetch(`${origin}/`)).headers.get('content-security-policy')).toContain("script-src 'self'")
     expect((await fetch(`${origin}/api/tools`)).status).toBe(401)
-    const tools = await fetch(`${origin}/api/tools`, { headers: { authorization: `Bearer ${token}` } })
+    const ask = (path: string, bearer: string) =>
+      fetch(`${origin}${path}`, { headers: { authorization: `Bearer ${bearer}` } })
+    for (const path of ['/api/tools', '/metrics']) expect((await ask(path, token)).status).toBe(403)
+    expect((await ask('/metrics', operator)).status).toBe(200)
+    expect((await ask('/mcp', operator)).status).toBe(403)
+    const tools = await ask('/api/tools', operator)
     expect(JSON.stringify(await tools.json())).toContain('mcp__weather__get_rain')
     expect(version).toBe(
       JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version,
@@ -85,9 +92,27 @@ describe('toolcrib serve', () => {
     expect((await toolcrib('logs')).stdout).toMatch(/ info {2}stopped: by a signal \(SIGTERM\)\n$/)
   })
 
+  // Nothing can be created there, and Node's own recursive mkdir never returns.
+  it.skipIf(process.platform !== 'linux')(
+    'runs without folders that it can write to, and says what is missing',
+    async () => {
+      const folders = ['HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME', 'XDG_STATE_HOME', 'XDG_RUNTIME_DIR']
+      const env = environment(Object.fromEntries(folders.map((name) => [name, '/proc'])))
+      const { child, ended, url, token } = await serveWith([], { env })
+      const client = await connect(url, token, 'auto')
+      const called = await client.callTool({ name: 'weather__get_rain', arguments: { city: 'Oslo' } })
+      expect(called.content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+      await client.close()
+      child.kill('SIGTERM')
+      const { status, stderr } = await ended
+      expect(status).toBe(0)
+      expect(stderr).toContain('"status", "logs" and "stop" cannot reach this gateway')
+    },
+  )
+
   it('can be asked for its status and log, and be stopped, by commands on the same config', async () => {
     write('stderr.mjs', `console.error('API_KEY=sk-abcdef1234567890'); setInterval(() => {}, 1e6)`)
-    const { child, ended, url, token, pid } = await serve()
+    const { child, ended, url, page, pid } = await serve()
     let printed = ''
     child.stderr?.on('data', (chunk: Buffer) => (printed += chunk))
     const status = await toolcrib('status', '--json')
@@ -103,7 +128,7 @@ describe('toolcrib serve', () => {
     expect((await toolcrib('logs', 'nowhere')).status).toBe(2)
 
     // Servers come and go with the config; the page shows a command that changes it, wherever it is run.
-    const headers = { authorization: `Bearer ${token}` }
+    const headers = { authorization: `Bearer ${operatorTokenOf(page)}` }
     const { addCommand } = await (await fetch(new URL('/api/servers', url), { headers })).json()
     await promisify(exec)(`${addCommand} broken -- no-such-program`, { env: environment(), cwd: tmpdir() })
     await toolcrib('add', 'loud', '--', process.execPath, path('stderr.mjs'))
@@ -144,7 +169,7 @@ describe('toolcrib serve', () => {
   })
 
   // What is remembered is listed at once, however long servers take to start.
-  it('serves one client over stdio, in its own process when no gateway is running', async () => {
+  it('serves one client over stdio, in its own process with settings of its own', async () => {
     await toolcrib('list')
     const client = await connectStdio('--mode', 'full')
     const { tools } = await client.listTools()
@@ -156,7 +181,7 @@ describe('toolcrib serve', () => {
   })
 
   it('runs beside others of the same config, which status lists and stop ends', async () => {
-    const clients = [await connectStdio(), await connectStdio()]
+    const clients = [await connectStdio('--mode', 'lazy'), await connectStdio('--mode', 'lazy')]
     const pids = clients.map(({ transport }) => (transport as StdioClientTransport).pid)
     // A client need not wait for the socket of its gateway.
     await said('status --json', /"others"/)
@@ -220,6 +245,54 @@ describe('toolcrib serve', () => {
     expect(await called).toBe('cancelled')
     expect((await stopped).status).toBe(0)
     expect(isRunning(pid)).toBe(false)
+  })
+
+  it('shares one gateway, its servers and its page among clients over stdio, while one is connected', async () => {
+    await toolcrib('list')
+    const clients = await Promise.all([connectStdio(), connectStdio(), connectStdio()])
+    const rain = (client: Client) =>
+      client.callTool({
+        name: 'call_tool',
+        arguments: { name: 'weather__get_rain', arguments: { city: 'Oslo' } },
+      })
+    for (const client of clients)
+      expect((await rain(client)).content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+    const { pid, url, others } = (await toolcrib('status', '--json')).json()
+    expect(others ?? []).toEqual([])
+    expect(clients.map(({ transport }) => (transport as StdioClientTransport).pid)).not.toContain(pid)
+    expect(childrenOf(pid).length).toBe(1)
+    expect((await fetch(new URL('/healthz', url))).status).toBe(200)
+    const [first, second, third] = clients
+    await first?.close()
+    await second?.close()
+    expect(isRunning(pid)).toBe(true)
+    expect(third && (await rain(third)).content).toEqual([{ type: 'text', text: 'get_rain ran' }])
+    await third?.close()
+    await toolcrib('stop')
+  })
+
+  it('ends a gateway that nobody uses, and the one that was slower', async () => {
+    const first = await serve('--idle', '2')
+    const second = await toolcrib('serve', '--port', '0', '--idle', '2')
+    expect(second).toMatchObject({ status: 1, stderr: expect.stringContaining('was faster') })
+    expect((await first.ended).status).toBe(0)
+  })
+
+  it('goes on without clients once it is asked for in the background, and shows its page again', async () => {
+    const first = await serve('--idle', '1')
+    const kept = (await toolcrib('serve', '--background', '--json')).json()
+    expect(kept).toMatchObject({ started: false, page: expect.stringContaining('#token=') })
+    const status = (await toolcrib('status', '--json')).json()
+    // The token is not among what scripts may log.
+    expect(status).toMatchObject({ clients: 0, page: kept.page.replace(/#.*/, '') })
+    writeFileSync(path('browser.sh'), `#!/bin/sh\necho "$1" > ${path('opened.txt')}\n`, { mode: 0o755 })
+    const opened = await toolcribWith({ BROWSER: path('browser.sh') }, 'serve', '--open')
+    expect(opened.stdout).toContain('is running already')
+    await vi.waitFor(() => expect(readFileSync(path('opened.txt'), 'utf8').trim()).toBe(kept.page))
+    await new Promise((resolve) => setTimeout(resolve, 2_000))
+    expect(isRunning(kept.pid)).toBe(true)
+    await toolcrib('stop')
+    expect((await first.ended).status).toBe(0)
   })
 
   it('is a door to the running gateway over stdio, and starts no server twice', async () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import { fileStore } from '../src/store/file-store.ts'
+import { fileStore } from '../packages/mcp/src/stores/file-store.ts'
 
 const WORKER = join(inject('programs'), 'store-worker.js')
 

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aiSdk } from '../src/dialects/ai-sdk.ts'
-import { anthropic } from '../src/dialects/anthropic.ts'
-import { bedrock } from '../src/dialects/bedrock.ts'
-import type { Dialect } from '../src/dialects/dialect.ts'
-import type { ProviderVoice, SpokenTurn } from '../src/dialects/dialect-contract.ts'
-import { gemini } from '../src/dialects/gemini.ts'
-import { minimax } from '../src/dialects/minimax.ts'
-import { openaiChat } from '../src/dialects/openai-chat.ts'
-import { openaiResponses } from '../src/dialects/openai-responses.ts'
-import type { Session } from '../src/session/session.ts'
-import { ToolRegistry } from '../src/tool-registry.ts'
+import { aiSdk } from '../packages/core/src/dialects/ai-sdk.ts'
+import { anthropic } from '../packages/core/src/dialects/anthropic.ts'
+import { bedrock } from '../packages/core/src/dialects/bedrock.ts'
+import type { Dialect } from '../packages/core/src/dialects/dialect.ts'
+import type { ProviderVoice, SpokenTurn } from '../packages/core/src/dialects/dialect-contract.ts'
+import { gemini } from '../packages/core/src/dialects/gemini.ts'
+import { minimax } from '../packages/core/src/dialects/minimax.ts'
+import { openaiChat } from '../packages/core/src/dialects/openai-chat.ts'
+import { openaiResponses } from '../packages/core/src/dialects/openai-responses.ts'
+import type { Session } from '../packages/core/src/session/session.ts'
+import { ToolRegistry } from '../packages/core/src/tool-registry.ts'
 import { sampleRegistry } from './dialects/catalogue.ts'
 import type { Body } from './dialects/wire-server/body.ts'
 import { checkAnthropicRequest } from './dialects/wire-server/check-anthropic.ts'
@@ -168,7 +168,7 @@ describe('a turn', () => {
   })
 
   it('takes the dialect of the registry, and a fork its own', async () => {
-    const { ToolRegistry } = await import('../src/tool-registry.ts')
+    const { ToolRegistry } = await import('../packages/core/src/tool-registry.ts')
     const session = await new ToolRegistry({ dialect: openaiChat() }).openSession()
     expect(session.turn([]).request).toHaveProperty('messages')
     const child = session.fork({ dialect: gemini() })

@@ -10,8 +10,8 @@ import {
   type ToolcribEvent,
   ToolRegistry,
   UNTRUSTED_NOTE,
-} from '../src/index.ts'
-import { ToolScanner } from '../src/mcp/index.ts'
+} from '../packages/core/src/index.ts'
+import { ToolScanner } from '../packages/mcp/src/index.ts'
 
 const echo = (name = 'echo'): Tool => ({
   name,

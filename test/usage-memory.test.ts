@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { staticEmbedder } from '../src/embedders/static-embedder.ts'
-import { defineTool, hybrid, memoryStore, type Policy, ToolRegistry, usageMemory } from '../src/index.ts'
+import {
+  defineTool,
+  hybrid,
+  memoryStore,
+  type Policy,
+  ToolRegistry,
+  usageMemory,
+} from '../packages/core/src/index.ts'
+import { staticEmbedder } from '../packages/embedder/src/static-embedder.ts'
 
 const TOOLS: readonly (readonly [name: string, description: string])[] = [
   ['post_update', 'Publishes a status update on the company board'],
@@ -132,7 +139,8 @@ describe('a second search for the same thing', () => {
     const second = await search('email a message to a person')
     expect(namesOf(first)).toContain('send_mail')
     expect(namesOf(second)).toContain('read_mail')
-    for (const name of namesOf(second)) expect(namesOf(first)).not.toContain(name)
+    // What the first did not load may be named again.
+    for (const name of namesOf(second)) expect(namesOf(first, 'activated')).not.toContain(name)
     expect(namesOf(second, 'already_found')).toContain('send_mail')
   })
 

@@ -103,7 +103,7 @@ it('a release has a provenance statement and a bill of materials', () => {
   expect(publish?.permissions).toEqual({ contents: 'write', 'id-token': 'write' })
   const commands = publish?.steps.map(({ run = '' }) => run) ?? []
   const at = (text: string) => commands.findIndex((command) => command.includes(text))
-  expect(at('npm publish --provenance')).toBeGreaterThan(at('bash .ci/run'))
+  expect(at('npm publish --workspaces --provenance')).toBeGreaterThan(at('bash .ci/run'))
   expect(commands[at('npm run --silent bom')]).toContain('toolcrib.cdx.json')
   expect(commands[at('gh release create')]).toContain('toolcrib.cdx.json')
 })

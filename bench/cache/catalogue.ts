@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Tool } from '../../src/tool.ts'
+import type { Tool } from '../../packages/core/src/tool.ts'
 
 const DUMPS = join(import.meta.dirname, '../../../shared/data/mcp-dumps')
 const GENERATED = 2_600

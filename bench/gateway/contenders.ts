@@ -10,7 +10,7 @@ import { connect, type Endpoint } from './bare-client.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const PEERS = ['mcp-proxy@6.7', 'supergateway@4.0', 'mcp-hub@4.2']
-const EVERYTHING = { command: process.execPath, args: [serverScript('everything')] }
+export const EVERYTHING = { command: process.execPath, args: [serverScript('everything')] }
 export const MEMORY = { command: process.execPath, args: [serverScript('memory')] }
 
 /**
@@ -104,18 +104,22 @@ export interface ToolcribOptions {
   readonly folder: string
   readonly servers: Readonly<Record<string, object>>
   readonly flags?: readonly string[]
+  /** Flags of Node.js. */
+  readonly nodeFlags?: readonly string[]
+  readonly env?: NodeJS.ProcessEnv
 }
 
 /** `toolcrib serve` as built. Its cache is in the folder. */
-export async function startToolcrib({ folder, servers, flags = [] }: ToolcribOptions): Promise<Contender> {
+export async function startToolcrib(options: ToolcribOptions): Promise<Contender> {
+  const { folder, servers, flags = [], nodeFlags = [], env = {} } = options
   await mkdir(folder, { recursive: true })
   const config = join(folder, 'mcp.json')
   await writeFile(config, JSON.stringify({ mcpServers: servers }))
   const child = spawn(
     process.execPath,
-    [join(ROOT, 'dist', 'cli', 'main.js'), 'serve', '--port', '0', '--json', '--config', config, ...flags],
+    [...nodeFlags, MAIN, 'serve', '--port', '0', '--json', '--config', config, ...flags],
     {
-      env: { ...ENVIRONMENT, XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') },
+      env: { ...ENVIRONMENT, ...foldersIn(folder), ...env },
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   )
@@ -131,6 +135,14 @@ export async function startToolcrib({ folder, servers, flags = [] }: ToolcribOpt
     tool: 'everything__echo',
     close: () => ended(child),
   }
+}
+
+/** The command line as built. */
+export const MAIN = join(ROOT, 'packages', 'toolcrib', 'dist', 'main.js')
+
+/** Where a program that is measured keeps its files. */
+export function foldersIn(folder: string): NodeJS.ProcessEnv {
+  return { XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') }
 }
 
 async function startBareServer(): Promise<Contender> {

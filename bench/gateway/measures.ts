@@ -14,3 +14,13 @@ export function residentMegabytes(pid: number): number {
     return Number.NaN
   }
 }
+
+/** The processor time that a process has used; NaN if the system does not report it. */
+export function processorSeconds(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return (Number(fields[11]) + Number(fields[12])) / 100
+  } catch {
+    return Number.NaN
+  }
+}

@@ -1,9 +1,9 @@
-import type { EvalTool } from '../../src/cli/eval/load-case.ts'
-import { toGroups } from '../../src/cli/eval/load-case.ts'
-import { staticEmbedder } from '../../src/embedders/static-embedder.ts'
-import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import { semantic } from '../../src/search/semantic.ts'
-import type { Embedder } from '../../src/search/vectors/embedder.ts'
+import { CatalogueSearch } from '../../packages/core/src/search/catalogue-search.ts'
+import { semantic } from '../../packages/core/src/search/semantic.ts'
+import type { Embedder } from '../../packages/core/src/search/vectors/embedder.ts'
+import { staticEmbedder } from '../../packages/embedder/src/static-embedder.ts'
+import type { EvalTool } from '../../packages/toolcrib/src/eval/load-case.ts'
+import { toGroups } from '../../packages/toolcrib/src/eval/load-case.ts'
 
 /** What vectors cost at startup, in milliseconds, and how many texts were embedded the second time. */
 export interface KeptVectorsFigures {

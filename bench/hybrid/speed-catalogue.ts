@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import type { EvalTool } from '../../src/cli/eval/load-case.ts'
-import { requestParts } from '../../src/search/query/request-parts.ts'
+import { requestParts } from '../../packages/core/src/search/query/request-parts.ts'
+import type { EvalTool } from '../../packages/toolcrib/src/eval/load-case.ts'
 import type { LabelledCase } from '../recall/labelled-case.ts'
 
 const OWN_QUERIES = new URL('../recall/harvested-queries.jsonl', import.meta.url)

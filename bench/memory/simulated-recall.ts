@@ -1,9 +1,9 @@
-import { confidenceInterval, mean } from '../../src/cli/eval/figures.ts'
-import { staticEmbedder } from '../../src/embedders/static-embedder.ts'
-import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import { hybrid } from '../../src/search/hybrid.ts'
-import type { ContextMemory } from '../../src/search/memory/usage-memory.ts'
-import type { Embedder } from '../../src/search/vectors/embedder.ts'
+import { CatalogueSearch } from '../../packages/core/src/search/catalogue-search.ts'
+import { hybrid } from '../../packages/core/src/search/hybrid.ts'
+import type { ContextMemory } from '../../packages/core/src/search/memory/usage-memory.ts'
+import type { Embedder } from '../../packages/core/src/search/vectors/embedder.ts'
+import { staticEmbedder } from '../../packages/embedder/src/static-embedder.ts'
+import { confidenceInterval, mean } from '../../packages/toolcrib/src/eval/figures.ts'
 import { printTable } from '../report.ts'
 import {
   type Asked,

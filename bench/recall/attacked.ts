@@ -1,7 +1,7 @@
-import { type EvalQuery, type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
-import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import type { Searcher } from '../../src/search/searcher.ts'
-import type { Listing } from '../../src/tool.ts'
+import { CatalogueSearch } from '../../packages/core/src/search/catalogue-search.ts'
+import type { Searcher } from '../../packages/core/src/search/searcher.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
+import { type EvalQuery, type EvalTool, toGroups } from '../../packages/toolcrib/src/eval/load-case.ts'
 import type { LabelledCase } from './labelled-case.ts'
 
 const ATTACKER = 'attacker'

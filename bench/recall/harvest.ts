@@ -5,9 +5,9 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import type { EvalTool } from '../../src/cli/eval/load-case.ts'
-import { connectServers } from '../../src/mcp/index.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
+import { connectServers } from '../../packages/mcp/src/index.ts'
+import type { EvalTool } from '../../packages/toolcrib/src/eval/load-case.ts'
 import type { PublishedServer } from './published-servers.ts'
 
 const START_TIMEOUT_MS = 60_000

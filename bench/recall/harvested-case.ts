@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { loadCase } from '../../src/cli/eval/load-case.ts'
+import { loadCase } from '../../packages/toolcrib/src/eval/load-case.ts'
 import { harvest } from './harvest.ts'
 import type { LabelledCase } from './labelled-case.ts'
 import { PUBLISHED_SERVERS } from './published-servers.ts'

@@ -1,4 +1,4 @@
-import type { EvalQuery, EvalTool } from '../../src/cli/eval/load-case.ts'
+import type { EvalQuery, EvalTool } from '../../packages/toolcrib/src/eval/load-case.ts'
 
 /** Tools, and queries with known relevant tools. */
 export interface LabelledCase {

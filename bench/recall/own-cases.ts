@@ -1,7 +1,12 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type EvalQuery, type EvalTool, loadCase, withDistractors } from '../../src/cli/eval/load-case.ts'
+import {
+  type EvalQuery,
+  type EvalTool,
+  loadCase,
+  withDistractors,
+} from '../../packages/toolcrib/src/eval/load-case.ts'
 import type { LabelledCase } from './labelled-case.ts'
 import { PUBLIC_DATA } from './public-sets.ts'
 import { PUBLISHED_SERVERS } from './published-servers.ts'

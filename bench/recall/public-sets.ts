@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { loadCase } from '../../packages/toolcrib/src/eval/load-case.ts'
 import { readDataSets } from '../../scripts/train/datasets.ts'
-import { loadCase } from '../../src/cli/eval/load-case.ts'
 import type { LabelledCase } from './labelled-case.ts'
 
 /** Where the sets are: outside the repository. */

@@ -1,10 +1,10 @@
 import MiniSearch, { type Options, type SearchOptions } from 'minisearch'
-import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
-import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import { parameterTexts } from '../../src/search/lexical/listing-terms.ts'
-import { STOP_WORDS, stem } from '../../src/search/lexical/text-words.ts'
-import type { Searcher } from '../../src/search/searcher.ts'
-import type { Listing } from '../../src/tool.ts'
+import { CatalogueSearch } from '../../packages/core/src/search/catalogue-search.ts'
+import { parameterTexts } from '../../packages/core/src/search/lexical/listing-terms.ts'
+import { STOP_WORDS, stem } from '../../packages/core/src/search/lexical/text-words.ts'
+import type { Searcher } from '../../packages/core/src/search/searcher.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
+import { type EvalTool, toGroups } from '../../packages/toolcrib/src/eval/load-case.ts'
 
 /** How many matches are evaluated. */
 const DEPTH = 10

@@ -1,4 +1,4 @@
-import { mean } from '../../src/cli/eval/figures.ts'
+import { mean } from '../../packages/toolcrib/src/eval/figures.ts'
 import { type Figures, keptAside, LEFT_OUT } from './measure-case.ts'
 
 /** The results of every searcher on one case. */

@@ -1,7 +1,7 @@
-import { type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
-import { CatalogueSearch } from '../../src/search/catalogue-search.ts'
-import { isPoor } from '../../src/search/search-result.ts'
-import type { Searcher } from '../../src/search/searcher.ts'
+import { CatalogueSearch } from '../../packages/core/src/search/catalogue-search.ts'
+import { isPoor } from '../../packages/core/src/search/search-result.ts'
+import type { Searcher } from '../../packages/core/src/search/searcher.ts'
+import { type EvalTool, toGroups } from '../../packages/toolcrib/src/eval/load-case.ts'
 
 /** Counts the requests for which a searcher finds nothing, or says that no tool fits well. */
 export async function doubted(

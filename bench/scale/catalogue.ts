@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import type { EvalTool } from '../../src/cli/eval/load-case.ts'
-import { STOP_WORDS } from '../../src/search/lexical/text-words.ts'
-import type { JsonSchema } from '../../src/tool.ts'
+import { STOP_WORDS } from '../../packages/core/src/search/lexical/text-words.ts'
+import type { JsonSchema } from '../../packages/core/src/tool.ts'
+import type { EvalTool } from '../../packages/toolcrib/src/eval/load-case.ts'
 import { ownCases } from '../recall/own-cases.ts'
 import { PUBLIC_DATA, publicSets } from '../recall/public-sets.ts'
 

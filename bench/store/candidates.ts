@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { fileStore } from '../../src/store/file-store.ts'
+import { fileStore } from '../../packages/mcp/src/stores/file-store.ts'
 
 /** Stores bytes under keys. */
 export interface Candidate {

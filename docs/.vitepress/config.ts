@@ -18,14 +18,15 @@ function folder(name: string) {
 
 const GUIDES = [
   'first-agent',
-  'many-servers',
   'team-gateway',
   'sub-agents',
   'lasting-sessions',
   'guarding-tools',
-  'measuring-search',
+  'isolating-servers',
+  'scripts',
   'costs',
   'security-model',
+  'your-programs',
   'troubleshooting',
 ]
 const TOPICS = [

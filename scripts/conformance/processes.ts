@@ -50,8 +50,8 @@ export async function startGateway(
     config,
   ]
   const program = isBuilt
-    ? [join(ROOT, 'dist', 'cli', 'main.js')]
-    : ['--import', 'tsx', join(ROOT, 'src', 'cli', 'main.ts')]
+    ? [join(ROOT, 'packages', 'toolcrib', 'dist', 'main.js')]
+    : ['--import', 'tsx', join(ROOT, 'packages', 'toolcrib', 'src', 'main.ts')]
   const child = spawn(process.execPath, [...program, 'serve', ...flags], {
     cwd: ROOT,
     env: { ...process.env, XDG_CACHE_HOME: join(folder, 'cache'), XDG_STATE_HOME: join(folder, 'state') },

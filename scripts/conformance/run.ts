@@ -2,7 +2,7 @@
 // server over stdio and HTTP, of the newer and the older era. As `client`, the suite is the server behind the gateway; as `tasks`,
 // a server with the tasks extension is.
 // With `inspector`, the command line of the MCP inspector is the client, which takes a while to install.
-// `npm run conformance [-- stdio-modern … client tasks inspector] [-- --verbose] [-- --built]`; `--built` runs dist/ instead of src/.
+// `npm run conformance [-- stdio-modern … client tasks inspector] [-- --verbose] [-- --built]`; `--built` runs the built packages instead of their sources.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 import { parse as parseToml } from 'smol-toml'
-import { parseAgent } from '../../src/agent/agent-definition.ts'
-import { describeError } from '../../src/errors.ts'
-import { readConfig } from '../../src/mcp/config/load-config.ts'
+import { parseAgent } from '../../packages/core/src/agent/agent-definition.ts'
+import { describeError } from '../../packages/core/src/errors.ts'
+import { readConfig } from '../../packages/mcp/src/config/load-config.ts'
 import { type Block, type Page, withoutCode } from './pages.ts'
 
 /** Blocks of data that Toolcrib would not read, as `page:line: reason`. */
@@ -26,6 +26,25 @@ export function markupFaults(pages: readonly Page[]): readonly string[] {
     return lines.flatMap((line, index) => {
       const [markup] = /(?<!\\)<[a-zA-Z][\w-]*>|\{\{/.exec(line.replace(/`[^`]*`/g, '')) ?? []
       return markup === undefined ? [] : [`${path}:${index + 1}: write ${markup} as code`]
+    })
+  })
+}
+
+const WIDTH = 120
+
+/** Lines of prose that are longer than others; tables, headings and generated pages are as long as they must be. */
+export function widthFaults(pages: readonly Page[]): readonly string[] {
+  return pages.flatMap(({ path, text }) => {
+    if (path.startsWith('docs/reference/')) return []
+    const frontmatter = /^---\n[\s\S]*?\n---\n/.exec(text)?.[0].split('\n').length ?? 0
+    const lines = withoutCode(text).split('\n')
+    return lines.flatMap((line, index) => {
+      // Code is not broken.
+      const words = line.trim().replace(/^(?:[-*+>]|\d+\.) |`[^`]*`/g, '')
+      const isProse = index >= frontmatter && !/^(?:\||#|<)/.test(words) && words.includes(' ')
+      return isProse && line.length > WIDTH
+        ? [`${path}:${index + 1}: ${line.length} characters; wrap at ${WIDTH}`]
+        : []
     })
   })
 }

@@ -1,10 +1,10 @@
-import { runCommandLine } from '../../src/cli/command-line.ts'
-import { fakeTerminal } from '../../src/cli/fake-terminal.fixture.ts'
+import { runCommandLine } from '../../packages/toolcrib/src/command-line.ts'
+import { fakeTerminal } from '../../packages/toolcrib/src/terminal/fake-terminal.fixture.ts'
 
 /** The help of every command, as the command line prints it. */
 export async function writeCommands(): Promise<string> {
   const help = await helpOf([])
-  const [, listed = ''] = /Commands:\n([\s\S]*?)\n\n/.exec(help) ?? []
+  const [, listed = ''] = /Set up:\n([\s\S]*?)\nWithout a command/.exec(help) ?? []
   const names = [...listed.matchAll(/^ {2}([a-z]+)/gm)]
     .map(([, name = '']) => name)
     .filter((name) => name !== 'help')

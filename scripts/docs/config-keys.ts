@@ -13,13 +13,13 @@ interface Table {
   readonly types: readonly string[]
 }
 
-const GATEWAY = 'src/mcp/config/gateway-config.ts'
+const GATEWAY = 'packages/mcp/src/config/gateway-config.ts'
 
 const TABLES: readonly Table[] = [
   {
     title: 'The top of the file',
     intro: 'Servers can also be under `servers` or `mcpServers`, as other programs write them.',
-    file: 'src/mcp/config/load-config.ts',
+    file: 'packages/mcp/src/config/load-config.ts',
     fields: 'ROOT_FIELDS',
     types: [],
   },
@@ -27,23 +27,33 @@ const TABLES: readonly Table[] = [
     title: '`[tools]`',
     intro:
       'How tools are shown and searched. Each key is also an environment variable, `TOOLCRIB_` and the key in capitals; lists are comma-separated there.',
-    file: 'src/mcp/config/tools-config.ts',
+    file: 'packages/mcp/src/config/tools-config.ts',
     fields: 'FIELDS',
-    types: ['src/registry-options.ts#RegistryOptions', 'src/registry-options.ts#SharedOptions'],
+    types: [
+      'packages/core/src/registry-options.ts#RegistryOptions',
+      'packages/core/src/registry-options.ts#SharedOptions',
+    ],
   },
   {
     title: '`[server.NAME]`',
     intro: 'One MCP server: with `command` a program, with `url` an address.',
-    file: 'src/mcp/config/read-servers.ts',
+    file: 'packages/mcp/src/config/read-servers.ts',
     fields: 'FIELDS',
-    types: ['src/mcp/config/server-config.ts#ServerConfig'],
+    types: ['packages/mcp/src/config/server-config.ts#ServerConfig'],
   },
   {
     title: '`[profile.NAME]`',
     intro: 'What one client of the gateway sees. It narrows `[tools]` and never widens it.',
-    file: 'src/mcp/config/profile-config.ts',
+    file: 'packages/mcp/src/config/profile-config.ts',
     fields: 'PROFILE_FIELDS',
-    types: ['src/mcp/config/profile-config.ts#Profile'],
+    types: ['packages/mcp/src/config/profile-config.ts#Profile'],
+  },
+  {
+    title: '`[scripts]`',
+    intro: 'Programs over tools, which a model writes. See the [guide](../guides/scripts.md).',
+    file: 'packages/mcp/src/config/scripts-config.ts',
+    fields: 'SCRIPT_FIELDS',
+    types: ['packages/mcp/src/config/scripts-config.ts#ScriptsConfig'],
   },
   {
     title: '`[gateway]`',
@@ -72,7 +82,7 @@ const TABLES: readonly Table[] = [
       'The limits of `toolcrib serve`; [the gateway](../gateway.md#limits) says what happens beyond them.',
     file: GATEWAY,
     fields: 'LIMIT_FIELDS',
-    types: ['src/gateway/gateway-options.ts#GatewayLimits'],
+    types: ['packages/gateway/src/gateway-options.ts#GatewayLimits'],
   },
 ]
 

@@ -1,16 +1,15 @@
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import ts from 'typescript'
 import { ROOT } from './pages.ts'
 import { cleanComment } from './public-names.ts'
 
-/** The codes of both kinds of failure, with what each means and the messages that come with it. */
+/** The codes of both kinds of failure, with what each means. */
 export function writeErrorCodes(program: ts.Program): {
   readonly text: string
   readonly gaps: readonly string[]
 } {
-  const thrown = codesOf(program, 'src/errors.ts', 'ToolcribErrorCode')
-  const returned = codesOf(program, 'src/tool.ts', 'CallErrorCode')
-  const messages = messagesOf(program)
+  const thrown = codesOf(program, 'packages/core/src/errors.ts', 'ToolcribErrorCode')
+  const returned = codesOf(program, 'packages/core/src/tool.ts', 'CallErrorCode')
   const gaps = [...thrown, ...returned]
     .filter(({ comment }) => comment === '')
     .map(({ code }) => `the error code ${code} has no doc comment`)
@@ -20,7 +19,7 @@ export function writeErrorCodes(program: ts.Program): {
 
 A failure inside a call is a result for the model, \`{ ok: false, code, error }\`. A failure outside a call throws a
 [\`ToolcribError\`](toolcrib.md#toolcriberror) for the host, with a \`code\` and often a \`cause\`. Tell failures apart by their code, never by their
-message. [Troubleshooting](../guides/troubleshooting.md) says what to do about the common ones. \`…\` is a name or a value.
+message. [Troubleshooting](../guides/troubleshooting.md) says what to do about the common ones.
 
 ## Thrown
 
@@ -35,9 +34,7 @@ ${returned.map(section).join('\n\n')}
   return { text, gaps }
 
   function section({ code, comment }: Code): string {
-    const known = [...(messages.get(code) ?? [])].sort()
-    const list = known.map((message) => `- ${message}`).join('\n')
-    return `### ${code}\n\n${comment}${list === '' ? '' : `\n\n${list}`}`
+    return `### ${code}\n\n${comment}`
   }
 }
 
@@ -60,46 +57,4 @@ function codesOf(program: ts.Program, file: string, name: string): readonly Code
     const start = before.endsWith('*/') ? before.lastIndexOf('/**') : -1
     return [{ code: type.literal.text, comment: start === -1 ? '' : cleanComment(before.slice(start)) }]
   })
-}
-
-/** The messages that the code writes beside each code, with `…` for what varies. */
-function messagesOf(program: ts.Program): ReadonlyMap<string, ReadonlySet<string>> {
-  const messages = new Map<string, Set<string>>()
-  const note = (code: ts.Node | undefined, message: ts.Node | undefined) => {
-    if (!code || !message || !ts.isStringLiteral(code)) return
-    const text = textOf(message)
-    if (text === undefined || text.replaceAll('…', '').trim().length < 15) return
-    messages.set(code.text, (messages.get(code.text) ?? new Set()).add(text))
-  }
-  const visit = (node: ts.Node): void => {
-    if (ts.isNewExpression(node) && /^(ToolcribError|CapabilityError)$/.test(node.expression.getText()))
-      note(node.arguments?.[0], node.arguments?.[1])
-    if (ts.isObjectLiteralExpression(node)) note(propertyOf(node, 'code'), propertyOf(node, 'error'))
-    ts.forEachChild(node, visit)
-  }
-  for (const source of program.getSourceFiles()) {
-    const path = relative(ROOT, source.fileName)
-    if (path.startsWith('src/') && !path.includes('contract')) visit(source)
-  }
-  return messages
-}
-
-function propertyOf(node: ts.ObjectLiteralExpression, name: string): ts.Expression | undefined {
-  const property = node.properties.find((each) => each.name?.getText() === name)
-  return property && ts.isPropertyAssignment(property) ? property.initializer : undefined
-}
-
-function textOf(node: ts.Node): string | undefined {
-  if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return escaped(node.text)
-  if (ts.isTemplateExpression(node))
-    return escaped([node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join('…'))
-  if (ts.isBinaryExpression(node)) {
-    const parts = [textOf(node.left), textOf(node.right)]
-    return parts.every((part) => part === undefined) ? undefined : parts.map((part) => part ?? '…').join('')
-  }
-  return undefined
-}
-
-function escaped(text: string): string {
-  return text.replace(/\s+/g, ' ').replace(/[<>*_[\]{}`]/g, (mark) => `\\${mark}`)
 }

@@ -25,7 +25,7 @@ export interface Page {
 /** Reads every page that users read: those beside the README, and everything in docs/. */
 export function readPages(): readonly Page[] {
   const beside = readdirSync(ROOT).filter((name) => name.endsWith('.md'))
-  const below = ['docs', 'models', 'examples'].flatMap((folder) =>
+  const below = ['docs', 'packages/embedder/models', 'examples'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md') && !/(^|[\\/])(\.vitepress|node_modules)[\\/]/.test(name))
       .map((name) => join(folder, name)),

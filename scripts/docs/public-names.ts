@@ -31,30 +31,52 @@ export interface Member {
 export interface Entry {
   /** As imported: `toolcrib/mcp`. */
   readonly name: string
+  /** The package that has it: `@toolcrib/mcp`. */
+  readonly package: string
   /** The comment at the top of its file. */
   readonly comment: string
   readonly names: readonly PublicName[]
 }
 
-/** Reads every public name of every entry point, with its comments and the programs that use it. */
+/** Reads every public name of every entry point but deprecated ones, with its comments and the programs that use it. */
 export function readEntries({ program, files }: DocsProgram): readonly Entry[] {
   const checker = program.getTypeChecker()
   const uses = findUses({ program, files })
   const { paths = {} } = program.getCompilerOptions()
-  return Object.entries(paths).map(([name, [path = '']]) => {
+  const own = Object.entries(paths).filter(([name]) => name === 'toolcrib' || name.startsWith('toolcrib/'))
+  return own.map(([name, [path = '']]) => {
     const source = program.getSourceFile(join(ROOT, path))
     const module = source && checker.getSymbolAtLocation(source)
     if (!module) throw new Error(`${path} exports nothing`)
     const names: PublicName[] = []
-    const entry: Entry = { name, comment: openingComment(source), names }
+    const { fileName } = described(source)
+    const [, folder = ''] = /packages\/([^/]+)\//.exec(fileName) ?? []
+    const entry: Entry = {
+      name,
+      package: folder === 'toolcrib' ? folder : `@toolcrib/${folder}`,
+      comment: openingComment(described(source)),
+      names,
+    }
     for (const exported of checker.getExportsOfModule(module)) {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
+      if (isDeprecated(exported) || isDeprecated(symbol)) continue
       const isValue = (symbol.flags & ts.SymbolFlags.Value) !== 0 && !isTypeOnly(exported)
       names.push(readName(exported.name, symbol, entry, isValue))
     }
     names.sort((a, b) => order(a) - order(b) || (a.name < b.name ? -1 : 1))
     return entry
   })
+
+  /** The module that an entry point of `toolcrib` passes on. */
+  function described(source: ts.SourceFile): ts.SourceFile {
+    const [, name = ''] = /^export \* from '([^']+)'$/m.exec(source.text) ?? []
+    const [path = ''] = paths[name] ?? []
+    return program.getSourceFile(join(ROOT, path)) ?? source
+  }
+
+  function isDeprecated(symbol: ts.Symbol): boolean {
+    return symbol.getJsDocTags(checker).some((tag) => tag.name === 'deprecated')
+  }
 
   function readName(name: string, symbol: ts.Symbol, entry: Entry, isValue: boolean): PublicName {
     const [declaration] = symbol.declarations ?? []

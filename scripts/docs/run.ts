@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { dataFaults, markupFaults } from './check-data.ts'
+import { dataFaults, markupFaults, widthFaults } from './check-data.ts'
 import { openProgram, typeFaults } from './check-programs.ts'
 import { writeCommands } from './commands.ts'
 import { writeConfigKeys } from './config-keys.ts'
@@ -51,15 +51,15 @@ async function check(): Promise<void> {
   const stale = pages
     .filter(isStale)
     .map(({ path }) => `${path} is not what the code says: npm run docs -- reference`)
-  const { files } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const read = readPages()
   const all = [
     ...faults,
     ...gaps,
     ...stale,
-    ...linkFaults(read, [...files, 'README.md', 'LICENSE', 'package.json']),
+    ...linkFaults(read, readdirSync(ROOT)),
     ...dataFaults(read),
     ...markupFaults(read),
+    ...widthFaults(read),
   ]
   for (const fault of all) console.log(fault)
   const programs = read.flatMap(({ blocks }) => blocks).filter(({ language }) => language === 'ts')
@@ -76,7 +76,7 @@ async function generate() {
   const config = writeConfigKeys(opened.program)
   const errors = writeErrorCodes(opened.program)
   const generated: readonly GeneratedPage[] = [
-    ...writeReference(entries, pages),
+    ...writeReference(entries),
     { path: 'docs/reference/config.md', text: config.text },
     { path: 'docs/reference/errors.md', text: errors.text },
     { path: 'docs/reference/commands.md', text: await writeCommands() },

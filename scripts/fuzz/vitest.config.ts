@@ -5,5 +5,5 @@ import config from '../../vitest.config.ts'
 /** The test configuration for fuzzers, which run for as long as requested, one file per core. */
 export default mergeConfig(
   { ...config, test: {} },
-  { test: { include: ['src/**/*.fuzz.ts'], maxWorkers: availableParallelism() } },
+  { test: { include: ['packages/*/src/**/*.fuzz.ts'], maxWorkers: availableParallelism() } },
 )

@@ -1,5 +1,5 @@
 // Breaks one source file in many small ways and runs its tests each time, to find changes that no test detects:
-//   npm run mutate -- src/schema/coerce.ts [more tests…]
+//   npm run mutate -- packages/core/src/schema/coerce.ts [more tests…]
 // Runs the tests of its folder that are named after the file or import it (all of them when none does), and any other tests
 // named.
 import { spawnSync } from 'node:child_process'
@@ -11,7 +11,7 @@ const { positionals } = parseArgs({ allowPositionals: true })
 const files = positionals.filter((path) => !path.endsWith('.test.ts'))
 const tests = positionals.filter((path) => path.endsWith('.test.ts'))
 if (files.length === 0) {
-  process.stderr.write('Which file? npm run mutate -- src/schema/coerce.ts\n')
+  process.stderr.write('Which file? npm run mutate -- packages/core/src/schema/coerce.ts\n')
   process.exit(2)
 }
 const beside = files.flatMap((file) => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { demoCatalogue } from '../../src/cli/tour/demo-catalogue.ts'
+import { demoCatalogue } from './demo-catalogue.ts'
 import { type GatewayCost, measureGateway } from './measure-gateway.ts'
 
 const WIDTH = 860

@@ -32,7 +32,11 @@ async function startGateway() {
   const state = mkdtempSync(join(tmpdir(), 'toolcrib-picture-'))
   const env = { ...process.env, HOME: state, XDG_STATE_HOME: state, XDG_CONFIG_HOME: state }
   const chosen = ['--config', 'examples/gateway/toolcrib.toml', '--lockfile', join(state, 'toolcrib.lock')]
-  const run = (...args: readonly string[]) => [join('dist', 'cli', 'main.js'), ...args, ...chosen]
+  const run = (...args: readonly string[]) => [
+    join('packages', 'toolcrib', 'dist', 'main.js'),
+    ...args,
+    ...chosen,
+  ]
   execFileSync(process.execPath, run('lock'), { cwd: root, env })
   const args = run('serve', '--port', '0', '--json')
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -15,7 +15,7 @@ import { runLoad } from './load.ts'
 
 const { values } = parseArgs({
   options: {
-    cli: { type: 'string', default: 'dist/cli/main.js' },
+    cli: { type: 'string', default: 'packages/toolcrib/dist/main.js' },
     replicas: { type: 'string', default: '3' },
     sessions: { type: 'string', default: '5000' },
     calls: { type: 'string', default: '10' },

@@ -51,6 +51,7 @@ const ACTIONS = [
   'list',
   'door',
   'denied',
+  'guarded',
 ] as const
 type Action = (typeof ACTIONS)[number]
 
@@ -63,6 +64,7 @@ class Scenario {
   readonly #ledger: SessionLedger
   readonly #troubles: Troubles
   readonly #counts: Record<string, number> = {}
+  #clients: readonly SimClient[] = []
   readonly #maxActive: number
   readonly #isCalm: boolean
   /** Whether messages get lost. */
@@ -127,6 +129,7 @@ class Scenario {
       const era = world.chance(0.65) ? 'legacy' : 'modern'
       return new SimClient(world, this.#network, { label: `client-${at + 1}`, who, era })
     })
+    this.#clients = clients
     for (const client of clients) void this.#guard(this.#live(client)).then(() => this.#clientsDone++)
     if (!this.#isCalm) void this.#guard(this.#troubles.run())
     void this.#guard(this.#changeList())
@@ -196,6 +199,7 @@ class Scenario {
   async #do(client: SimClient, action: Action): Promise<void> {
     const { session } = client
     const nonce = `${client.label}/${this.#world.newId()}`
+    if (action === 'guarded') return this.#doGuarded(client, nonce)
     const { losses } = this.#backing
     const before = this.#excuses()
     const { outcome, cancelledAt } = await this.#send(client, action, nonce)
@@ -231,6 +235,49 @@ class Scenario {
     const isExcused = before.count !== after.count || before.isLossy || after.isLossy || isTooLate
     if (!isExcused)
       throw new Violation(`${nonce} failed though nothing was wrong: ${JSON.stringify(outcome.message)}`)
+  }
+
+  /** A call that needs a person: it runs once somebody at any replica allows it, once, and for the client that waits. */
+  async #doGuarded(client: SimClient, nonce: string): Promise<void> {
+    const world = this.#world
+    const direct = { name: 'sim__guarded', arguments: { nonce } }
+    const call = world.chance(0.5) ? direct : { name: 'call_tool', arguments: direct }
+    const runs = () => this.#servers.runs.get(nonce) ?? 0
+    const before = this.#excuses()
+    const asked = await client.request('tools/call', call)
+    world.note(`${client.label} guarded ${nonce}: ${summary(asked)}`)
+    if (runs() > 0) throw new Violation(`${nonce} ran before anybody allowed it`)
+    const decision = world.pick(['once', 'once', 'deny', 'nothing'] as const)
+    const isDecided = decision !== 'nothing' && (await this.#decide(nonce, decision))
+    world.note(`somebody answers ${nonce}: ${decision}, ${isDecided ? 'done' : 'nothing waits'}`)
+    const stranger = this.#clients.find(({ who, era }) => who !== client.who && era === 'modern')
+    if (stranger) await stranger.request('tools/call', call)
+    if (stranger && runs() > 0) throw new Violation(`${stranger.label} used what ${client.label} was granted`)
+    const outcome = await client.request('tools/call', call)
+    world.note(`${client.label} guarded ${nonce} again: ${summary(outcome)}`)
+    this.#counts.guarded = (this.#counts.guarded ?? 0) + 1
+    const isAllowed = isDecided && decision === 'once'
+    if (runs() > 0 && decision !== 'once') throw new Violation(`${nonce} ran, and nobody allowed it`)
+    await client.request('tools/call', call)
+    if (runs() > 1) throw new Violation(`${nonce} ran ${runs()} times with one grant`)
+    const isExcused = before.count !== this.#excuses().count || before.isLossy || this.#excuses().isLossy
+    const isCalm = asked.kind === 'answered' && outcome.kind === 'answered' && outcome.isCalm
+    if (isAllowed && isCalm && !isExcused && outcome.status !== 404 && runs() === 0)
+      throw new Violation(`${nonce} was allowed and did not run: ${JSON.stringify(outcome.message)}`)
+  }
+
+  /** Whether a person's answer was taken, at any replica. */
+  async #decide(nonce: string, decision: 'once' | 'deny'): Promise<boolean> {
+    const replica = this.#world.pick(this.#network.replicas)
+    const decided = async () => {
+      const { pending } = await replica.gateway.approvals.list()
+      const waiting = pending.find(({ args }) => (args as { nonce?: string }).nonce === nonce)
+      return (
+        waiting !== undefined && (await replica.gateway.approvals.decide(waiting.id, decision)) !== undefined
+      )
+    }
+    if (!replica.isAlive) return false
+    return Promise.race([decided().catch(() => false), replica.died.then(() => false)])
   }
 
   /** Why a call may fail: a replica ended, the store lost its data, or messages get lost on the way to it or to servers. */

@@ -238,8 +238,9 @@ export class SimClient {
   }
 
   #answer(asked: unknown): Json {
-    const nonce =
-      (asked as { messages?: { content?: { text?: string } }[] }).messages?.[0]?.content?.text ?? ''
+    const { messages } = asked as { messages?: { content?: { text?: string } }[] }
+    // The gateway writes the name of the server in front.
+    const nonce = messages?.[0]?.content?.text?.replace(/^\[sim\] /, '') ?? ''
     if (!this.#own.has(nonce))
       throw new Violation(`${this.label} was asked about ${nonce}, which is of another client`)
     this.#world.note(`${this.label} answers about ${nonce}`)

@@ -71,7 +71,10 @@ export class SimReplica implements SimProcess {
     }
     const store = watchStore(inner, { clock, schedule })
     this.store = store
-    const registry = new ToolRegistry({ mode: 'lazy', searcher: 'lexical', maxActive, clock, newId })
+    const registry = new ToolRegistry({
+      ...{ mode: 'lazy', searcher: 'lexical', maxActive, clock, newId },
+      policy: { ask: ['mcp__sim__guarded'] },
+    })
     this.servers = connectServers(
       registry,
       // By its address: looking for the program of a command would take real time.
@@ -95,7 +98,7 @@ export class SimReplica implements SimProcess {
         { token: TOKENS.bob, name: 'bob', profile: 'narrow' },
       ],
       profiles: { narrow: { deny: ['mcp__sim__secret'] } },
-      limits: { drainMs: 5_000, askTimeoutMs },
+      limits: { drainMs: 5_000, askTimeoutMs, askWaitMs: 1_000 },
       now: clock,
       schedule,
       newId,

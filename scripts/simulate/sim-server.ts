@@ -1,7 +1,8 @@
-import { Connection } from '../../src/mcp/connection/connection.ts'
-import { handOn, MessageGuard } from '../../src/mcp/connection/message-guard.ts'
-import type { OpenConnection } from '../../src/mcp/connection/open-connection.ts'
-import type { GuardedTransport, SendOptions } from '../../src/mcp/connection/requests.ts'
+import type { OpenConnection } from '../../packages/mcp/src/connection/connect.ts'
+import { Connection } from '../../packages/mcp/src/connection/connection.ts'
+import { MessageGuard } from '../../packages/mcp/src/connection/message-guard.ts'
+import type { GuardedTransport, SendOptions } from '../../packages/mcp/src/connection/requests.ts'
+import { handOn } from '../../packages/mcp/src/connection/requests.ts'
 import type { SimProcess, World } from './world.ts'
 
 type Message = Parameters<NonNullable<GuardedTransport['onmessage']>>[0]
@@ -24,6 +25,7 @@ const TOOLS = [
   { name: 'secret', description: 'Must never run.' },
   { name: 'ask', description: 'Asks the client, and repeats the answer.' },
   { name: 'slow', description: 'Takes its time.' },
+  { name: 'guarded', description: 'Runs only if a person allows it.' },
   ...TOPICS.map((topic) => ({ name: `find_${topic}`, description: `Finds a ${topic}.` })),
 ].map(listed)
 

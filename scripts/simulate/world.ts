@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 /** What went wrong, in which seed. */
 export class Violation extends Error {
   override readonly name = 'Violation'
@@ -143,6 +144,10 @@ export class World {
     Date.now = () => this.now
     Math.random = () => this.random()
     Object.defineProperty(crypto, 'randomUUID', { value: () => uuidFrom(this), configurable: true })
+    // The real one works on a thread, and takes real time.
+    const digest = async (_name: string, bytes: Uint8Array) =>
+      new Uint8Array(createHash('sha256').update(bytes).digest()).buffer
+    Object.defineProperty(crypto.subtle, 'digest', { value: digest, configurable: true })
   }
 
   uninstall(): void {
@@ -151,6 +156,7 @@ export class World {
     Date.now = now
     Math.random = random
     Object.defineProperty(crypto, 'randomUUID', { value: randomUUID, configurable: true })
+    Reflect.deleteProperty(crypto.subtle, 'digest')
   }
 
   #next(): [object, Timer] | undefined {

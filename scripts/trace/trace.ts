@@ -15,8 +15,8 @@ const args = process.argv.slice(2)
 const root = resolve(args.includes('--root') ? (args[args.indexOf('--root') + 1] ?? here) : here)
 const load = (path: string) => import(pathToFileURL(join(root, path)).href)
 
-const { ToolRegistry } = await load('src/index.ts')
-const { connectServers } = await load('src/mcp/index.ts')
+const { ToolRegistry } = await load('packages/core/src/index.ts')
+const { connectServers } = await load('packages/mcp/src/index.ts')
 
 const inspector = new Inspector()
 inspector.connect()
@@ -92,14 +92,15 @@ async function trace(name: string, prepare: () => Promise<() => Promise<unknown>
 
 function sourceOf(url: string): string[] {
   if (!url.startsWith('file:')) return []
-  const path = relative(join(root, 'src'), fileURLToPath(url))
-  return path.startsWith('..') || path.startsWith('/') ? [] : [path]
+  const path = relative(join(root, 'packages'), fileURLToPath(url))
+  return path.startsWith('..') || path.startsWith('/') ? [] : [path.replace('/src/', '/')]
 }
 
 function countByRoom(files: readonly string[]): [string, number][] {
   const rooms = new Map<string, number>()
   for (const file of files) {
-    const room = file.includes('/') ? (file.split('/')[0] ?? '') : 'words and registry'
+    const [packageName = '', ...path] = file.split('/')
+    const room = path.length > 1 ? `${packageName}/${path[0]}` : packageName
     rooms.set(room, (rooms.get(room) ?? 0) + 1)
   }
   return [...rooms].sort()

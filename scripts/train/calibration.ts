@@ -1,6 +1,11 @@
-import { RELATED_FROM } from '../../src/embedders/static-embedder.ts'
-import { CALIBRATION, logistic, logOddsOf, meaningOf } from '../../src/search/hybrid/calibration.ts'
-import type { Features } from '../../src/search/hybrid/ranker.ts'
+import {
+  CALIBRATION,
+  logistic,
+  logOddsOf,
+  meaningOf,
+} from '../../packages/core/src/search/hybrid/calibration.ts'
+import type { Features } from '../../packages/core/src/search/hybrid/ranker.ts'
+import { RELATED_FROM } from '../../packages/embedder/src/static-embedder.ts'
 import { type QuestionSet, rankedRows, solve, sumOf } from './listwise.ts'
 import { type Answer, type Lesson, type Place, reliabilityLines, SHARES } from './reliability.ts'
 
@@ -14,7 +19,7 @@ export interface Judged {
   readonly lesson: Lesson
 }
 
-/** The four numbers of src/search/hybrid/calibration.ts. */
+/** The four numbers of packages/core/src/search/hybrid/calibration.ts. */
 type Calibration = typeof CALIBRATION
 
 /**

@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { LabelledCase } from '../../bench/recall/labelled-case.ts'
-import { toGroups } from '../../src/cli/eval/load-case.ts'
-import { staticEmbedder } from '../../src/embedders/static-embedder.ts'
-import type { Features } from '../../src/search/hybrid/ranker.ts'
-import { HybridIndex } from '../../src/search/hybrid.ts'
-import { parseQuery } from '../../src/search/query/query.ts'
-import { acceptEvery } from '../../src/search/searcher.ts'
-import { CheckedEmbedder } from '../../src/search/vectors/embedder.ts'
-import { ListingVectors } from '../../src/search/vectors/listing-vectors.ts'
-import type { Listing } from '../../src/tool.ts'
+import type { Features } from '../../packages/core/src/search/hybrid/ranker.ts'
+import { HybridIndex } from '../../packages/core/src/search/hybrid.ts'
+import { parseQuery } from '../../packages/core/src/search/query/query.ts'
+import { acceptEvery } from '../../packages/core/src/search/searcher.ts'
+import { CheckedEmbedder } from '../../packages/core/src/search/vectors/embedder.ts'
+import { ListingVectors } from '../../packages/core/src/search/vectors/listing-vectors.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
+import { staticEmbedder } from '../../packages/embedder/src/static-embedder.ts'
+import { toGroups } from '../../packages/toolcrib/src/eval/load-case.ts'
 import type { Question, QuestionSet } from './listwise.ts'
 import type { Asked } from './small-catalogues.ts'
 
 const FOLDER = '.bench/ranker'
-const SEARCH = join(import.meta.dirname, '../../src/search')
+const SEARCH = join(import.meta.dirname, '../../packages/core/src/search')
 
 /** The matches that a search asks for, as the registry does. */
 const LIMIT = 27

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Listing } from '../../src/tool.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
 import { type DataSet, readOwnQueries } from './datasets.ts'
 import { seededRandom, shuffled } from './random.ts'
 

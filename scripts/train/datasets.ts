@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { JsonSchema, Listing } from '../../src/tool.ts'
+import type { JsonSchema, Listing } from '../../packages/core/src/tool.ts'
 
 /** A catalogue, and queries with known relevant tools. */
 export interface DataSet {

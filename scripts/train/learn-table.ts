@@ -1,5 +1,5 @@
-import { TextTokens } from '../../src/embedders/text-tokens.ts'
-import type { Listing } from '../../src/tool.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
+import { TextTokens } from '../../packages/embedder/src/text-tokens.ts'
 import { contrast, type Pair } from './contrast.ts'
 import type { Gloss } from './corpora.ts'
 import type { DataSet } from './datasets.ts'

@@ -1,4 +1,4 @@
-import type { Listing } from '../../src/tool.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
 import { seededRandom } from './random.ts'
 
 /** Signs per group: 512 groups. */

@@ -4,7 +4,7 @@
  * Reads the sets that bench/recall.ts reads, with embedders that were not trained on them where there are any
  * (.bench/without-<set>.bin; otherwise only the queries kept aside), and prints recall@5 of each set by features alone:
  * with weights trained without its family, with weights trained on all, and with the present ones; then the weights and
- * the calibration, also on small catalogues. Copy the numbers to src/search/hybrid/ranker.ts and calibration.ts. The same
+ * the calibration, also on small catalogues. Copy the numbers to packages/core/src/search/hybrid/ranker.ts and calibration.ts. The same
  * inputs give the same numbers. The features are cached (candidate-cache.ts), so that only the first run after a change of
  * the search takes minutes.
  */
@@ -14,8 +14,8 @@ import { join } from 'node:path'
 import type { LabelledCase } from '../../bench/recall/labelled-case.ts'
 import { ownCases } from '../../bench/recall/own-cases.ts'
 import { PUBLIC_DATA, publicSets } from '../../bench/recall/public-sets.ts'
-import { staticEmbedder } from '../../src/embedders/static-embedder.ts'
-import { type Features, WEIGHTS } from '../../src/search/hybrid/ranker.ts'
+import { type Features, WEIGHTS } from '../../packages/core/src/search/hybrid/ranker.ts'
+import { staticEmbedder } from '../../packages/embedder/src/static-embedder.ts'
 import { type Judged, trainCalibration } from './calibration.ts'
 import { cachedCatalogues, cachedQuestions, familyOf } from './candidate-cache.ts'
 import { readDataSets } from './datasets.ts'

@@ -5,12 +5,13 @@
  *
  * Attacks and harmless tools are in scripts/train/scanner/*.jsonl, one set per author; the definitions of published
  * servers (`../shared/data`) are the harmless rest. `--check` leaves out one set and a third of the servers at a time and reports
- * what is found of the set at the score that 4 % of the tools of those servers exceed; it writes nothing.
+ * what is found of the set at the score that 5.5 % of the tools of those servers exceed; it writes nothing.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import type { ServerTool } from '../../packages/mcp/src/listed/server-tool.ts'
 import {
   BUCKETS,
   featuresOf,
@@ -18,16 +19,15 @@ import {
   scaleOf,
   scoreOf,
   sentencesOf,
-} from '../../src/mcp/scan/instruction-model.ts'
-import { joinedFields, readableTexts, toolTexts } from '../../src/mcp/scan/scan-tool.ts'
-import type { ServerTool } from '../../src/mcp/server/server-tool.ts'
+} from '../../packages/mcp/src/scan/instruction-model.ts'
+import { joinedFields, readableTexts, toolTexts } from '../../packages/mcp/src/scan/scan-tool.ts'
 import { seededRandom, shuffled } from './random.ts'
 
 const SETS = fileURLToPath(new URL('./scanner/', import.meta.url))
 const DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
 /** The sets that the rules were written with. */
-const EARLIER = fileURLToPath(new URL('../../src/mcp/scan/instruction-cases.jsonl', import.meta.url))
-const OUT = fileURLToPath(new URL('../../src/mcp/scan/instruction-weights.ts', import.meta.url))
+const EARLIER = fileURLToPath(new URL('../../packages/mcp/src/scan/instruction-cases.jsonl', import.meta.url))
+const OUT = fileURLToPath(new URL('../../packages/mcp/src/scan/instruction-weights.ts', import.meta.url))
 
 /** What an example of importance 1 on the wrong side costs, beside the squares of the weights. */
 const COST = 0.3
@@ -38,7 +38,7 @@ const KEPT = 30_000
 /** Other catalogues of harmless tools. */
 const CATALOGUES = ['catalog-toucan', 'toolbench', 'bfcl', 'livemcpbench', 'metatool', 'azure-mcp']
 /** The share of harmless tools that may exceed the score. */
-const FALSE_ALARMS = 0.04
+const FALSE_ALARMS = 0.055
 
 interface Case {
   readonly label: 'attack' | 'harmless'

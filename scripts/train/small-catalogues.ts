@@ -1,8 +1,13 @@
 import type { LabelledCase } from '../../bench/recall/labelled-case.ts'
-import { cloneKey, type EvalQuery, type EvalTool, toGroups } from '../../src/cli/eval/load-case.ts'
-import type { Embedder } from '../../src/search/vectors/embedder.ts'
-import { listingText } from '../../src/search/vectors/listing-text.ts'
-import type { Listing } from '../../src/tool.ts'
+import type { Embedder } from '../../packages/core/src/search/vectors/embedder.ts'
+import { listingText } from '../../packages/core/src/search/vectors/listing-text.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
+import {
+  cloneKey,
+  type EvalQuery,
+  type EvalTool,
+  toGroups,
+} from '../../packages/toolcrib/src/eval/load-case.ts'
 import { seededRandom, shuffled } from './random.ts'
 
 /** The sizes of the catalogues, one after the other. */

@@ -1,6 +1,6 @@
-import { splitName } from '../../src/names.ts'
-import { parameterTexts } from '../../src/search/lexical/listing-terms.ts'
-import type { Listing } from '../../src/tool.ts'
+import { splitName } from '../../packages/core/src/names.ts'
+import { parameterTexts } from '../../packages/core/src/search/lexical/listing-terms.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
 
 const MAX_DESCRIPTION_CHARACTERS = 400
 const MAX_PARAMETERS = 12

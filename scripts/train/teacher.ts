@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { MiniLm, type OnnxRuntime } from '../../src/embedders/minilm.ts'
+import { MiniLm, type OnnxRuntime } from '../../packages/embedder/src/minilm.ts'
 
 const DIMENSIONS = 384
 /** How many texts are embedded between two writes of the cache. */

@@ -11,8 +11,8 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { TokenTable, tableBytes } from '../../src/embedders/token-table.ts'
-import { listingText } from '../../src/search/vectors/listing-text.ts'
+import { listingText } from '../../packages/core/src/search/vectors/listing-text.ts'
+import { TokenTable, tableBytes } from '../../packages/embedder/src/token-table.ts'
 import { readGlosses, readOperations } from './corpora.ts'
 import { type DataSet, type LabelledQuery, readDataSets } from './datasets.ts'
 import { evaluate, type Quality, type RankAll } from './evaluate.ts'
@@ -39,7 +39,7 @@ const { values } = parseArgs({
     minilm: { type: 'string' },
     runtime: { type: 'string', default: '.' },
     cache: { type: 'string', default: '.bench/teacher' },
-    out: { type: 'string', default: 'models/tool-table-v6.bin' },
+    out: { type: 'string', default: 'packages/embedder/models/tool-table-v6.bin' },
     name: { type: 'string', default: 'tool-table-v6' },
     without: { type: 'string', default: '' },
     seed: { type: 'string', default: String(DEFAULTS.seed) },

@@ -1,4 +1,9 @@
-import { op, openModule, V128, type WasmFunction } from '../../src/search/vectors/wasm-module.ts'
+import {
+  op,
+  openModule,
+  V128,
+  type WasmFunction,
+} from '../../packages/core/src/search/vectors/wasm-module.ts'
 import { FLOAT_BYTES, floats, forEachStep, LANES, PAGE_BYTES } from './wasm-floats.ts'
 
 const FIRST_MOMENT = 0.9

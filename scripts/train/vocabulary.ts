@@ -1,4 +1,4 @@
-import type { Listing } from '../../src/tool.ts'
+import type { Listing } from '../../packages/core/src/tool.ts'
 import { teacherText } from './teacher-text.ts'
 
 /** How many words of real catalogues get their own row, besides MiniLM's vocabulary. */

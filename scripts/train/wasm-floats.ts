@@ -1,4 +1,4 @@
-import { op, repeat } from '../../src/search/vectors/wasm-module.ts'
+import { op, repeat } from '../../packages/core/src/search/vectors/wasm-module.ts'
 
 /** Numbers of 32 bits that one instruction reads, and their bytes. */
 export const LANES = 4

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { chatCommand } from '../../src/cli/chat/command.ts'
-import { type ChatOptions, runChat } from '../../src/cli/chat/run-chat.ts'
-import { fakeTerminal } from '../../src/cli/fake-terminal.fixture.ts'
-import { writeLockfile } from '../../src/mcp/index.ts'
+import { writeLockfile } from '../../packages/mcp/src/index.ts'
+import { chatCommand } from '../../packages/toolcrib/src/chat/command.ts'
+import { type ChatOptions, runChat } from '../../packages/toolcrib/src/chat/run-chat.ts'
+import { fakeTerminal } from '../../packages/toolcrib/src/terminal/fake-terminal.fixture.ts'
 import { type ScriptedTurn, startWireServer, type WireServer } from '../dialects/wire-server/wire-server.ts'
 
 let server: WireServer
@@ -79,6 +79,25 @@ describe('toolcrib chat', () => {
     expect(printed).toContain('Milk.')
   })
 
+  it('asks before what the config names, and keeps what is always allowed in the own config', async () => {
+    await writeFile(join(folder, 'note.txt'), 'buy milk')
+    await writeFile(join(folder, 'toolcrib.toml'), '[tools]\nask = ["read_file"]\n')
+    const turns = [
+      { calls: [{ id: 'c1', name: 'read_file', args: '{"path":"note.txt"}' }] },
+      { text: 'Milk.' },
+    ]
+    const options = { builtin: true }
+    const no = await chat(['What?', 'n'], turns, { options })
+    expect(no.printed).toContain('denied: The user refused "read_file"')
+    const always = await chat(['What?', 'a'], turns, { options })
+    expect(always.printed).toContain('✓ read_file buy milk')
+    const own = await readFile(join(folder, '.config', 'toolcrib', 'toolcrib.toml'), 'utf8')
+    expect(own).toMatch(/read_file = "[0-9a-f]{64}"/)
+    const again = await chat(['What?'], turns, { options })
+    expect(again.printed).toContain('✓ read_file buy milk')
+    expect(again.printed).not.toContain('Run read_file?')
+  })
+
   it('asks before other tools, and follows the answer', async () => {
     const write = (id: string, path: string) => ({
       calls: [{ id, name: 'write_file', args: JSON.stringify({ path, content: 'x' }) }],
@@ -98,7 +117,7 @@ describe('toolcrib chat', () => {
       { options: { builtin: true } },
     )
     expect(printed.match(/Run write_file\?/g)).toHaveLength(3)
-    expect(printed).toContain('denied: the user did not approve')
+    expect(printed).toContain('denied: The user refused "write_file"')
     for (const name of ['a', 'c', 'd']) expect(await readFile(join(folder, `${name}.txt`), 'utf8')).toBe('x')
     await expect(readFile(join(folder, 'b.txt'))).rejects.toThrow('ENOENT')
   })
@@ -302,7 +321,7 @@ describe('toolcrib chat', () => {
       options: { builtin: true, prompt: 'Write', json: true },
     })
     expect(JSON.parse(json.printed).refusedCalls).toEqual([
-      { name: 'write_file', error: expect.stringContaining('did not approve') },
+      { name: 'write_file', error: expect.stringContaining('The user refused') },
     ])
   })
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { AgentEvent, Model } from '../../src/agent/index.ts'
+import type { AgentEvent, Model } from '../../packages/core/src/agent/index.ts'
 import {
   anthropicModel,
   geminiModel,
@@ -7,8 +7,8 @@ import {
   openaiChatModel,
   openaiResponsesModel,
   runAgent,
-} from '../../src/agent/index.ts'
-import { type Session, ToolRegistry } from '../../src/index.ts'
+} from '../../packages/core/src/agent/index.ts'
+import { type Session, ToolRegistry } from '../../packages/core/src/index.ts'
 import { NATIVE_SEARCH } from '../dialects/wire-server/voices/openai-responses.ts'
 import { type ScriptedWords, startWireServer, type WireServer } from '../dialects/wire-server/wire-server.ts'
 import { registerServers } from '../helpers.ts'

@@ -2,15 +2,15 @@ import fc from 'fast-check'
 import { ToolRegistry } from 'toolcrib'
 import { memoryStore } from 'toolcrib/stores'
 import { describe, expect, it } from 'vitest'
-import { aiSdk } from '../../src/dialects/ai-sdk.ts'
-import { anthropic } from '../../src/dialects/anthropic.ts'
-import { bedrock } from '../../src/dialects/bedrock.ts'
-import type { Dialect } from '../../src/dialects/dialect.ts'
-import type { ProviderVoice } from '../../src/dialects/dialect-contract.ts'
-import { gemini } from '../../src/dialects/gemini.ts'
-import { minimax } from '../../src/dialects/minimax.ts'
-import { openaiChat } from '../../src/dialects/openai-chat.ts'
-import { openaiResponses } from '../../src/dialects/openai-responses.ts'
+import { aiSdk } from '../../packages/core/src/dialects/ai-sdk.ts'
+import { anthropic } from '../../packages/core/src/dialects/anthropic.ts'
+import { bedrock } from '../../packages/core/src/dialects/bedrock.ts'
+import type { Dialect } from '../../packages/core/src/dialects/dialect.ts'
+import type { ProviderVoice } from '../../packages/core/src/dialects/dialect-contract.ts'
+import { gemini } from '../../packages/core/src/dialects/gemini.ts'
+import { minimax } from '../../packages/core/src/dialects/minimax.ts'
+import { openaiChat } from '../../packages/core/src/dialects/openai-chat.ts'
+import { openaiResponses } from '../../packages/core/src/dialects/openai-responses.ts'
 import { tool } from '../helpers.ts'
 import type { Body } from './wire-server/body.ts'
 import { checkAiSdkRequest } from './wire-server/check-ai-sdk.ts'
@@ -140,7 +140,7 @@ function apply(
 }
 
 function registryOf(catalogue: ReadonlyMap<Server, ServerState>): ToolRegistry {
-  const registry = new ToolRegistry({ mode: 'lazy' })
+  const registry = new ToolRegistry({ mode: 'lazy', searcher: 'lexical' })
   registry.register(tool('ping'))
   // Something is always deferred: without a search, nothing could bring in what joins.
   registry.syncMcp('base', [tool('base')], { trust: true })

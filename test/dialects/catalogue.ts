@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isRecord } from '../../src/json.ts'
-import type { Tool } from '../../src/tool.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+import { isRecord } from '../../packages/core/src/json.ts'
+import type { Tool } from '../../packages/core/src/tool.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
 import { SAMPLE_SCHEMAS } from './sample-schemas.ts'
 
 export const DUMPS = join(import.meta.dirname, '../../../shared/data/mcp-dumps')

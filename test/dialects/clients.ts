@@ -1,12 +1,12 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import { anthropic } from '../../src/dialects/anthropic.ts'
-import type { Dialect, StreamReader } from '../../src/dialects/dialect.ts'
-import { gemini } from '../../src/dialects/gemini.ts'
-import { minimax } from '../../src/dialects/minimax.ts'
-import { openaiChat } from '../../src/dialects/openai-chat.ts'
-import { openaiResponses } from '../../src/dialects/openai-responses.ts'
+import { anthropic } from '../../packages/core/src/dialects/anthropic.ts'
+import type { Dialect, StreamReader } from '../../packages/core/src/dialects/dialect.ts'
+import { gemini } from '../../packages/core/src/dialects/gemini.ts'
+import { minimax } from '../../packages/core/src/dialects/minimax.ts'
+import { openaiChat } from '../../packages/core/src/dialects/openai-chat.ts'
+import { openaiResponses } from '../../packages/core/src/dialects/openai-responses.ts'
 
 /** A dialect with the official client that sends its requests, whole or streamed. */
 export interface Client {

@@ -1,6 +1,6 @@
-import type { Dialect } from '../../src/dialects/dialect.ts'
-import type { Session } from '../../src/session/session.ts'
-import type { CallResult } from '../../src/tool.ts'
+import type { Dialect } from '../../packages/core/src/dialects/dialect.ts'
+import type { Session } from '../../packages/core/src/session/session.ts'
+import type { CallResult } from '../../packages/core/src/tool.ts'
 
 /** One conversation, turn by turn, until the model asks for nothing more. Gives the text it ended with. */
 export async function converse<Message, Request, Response, StreamEvent>(options: {

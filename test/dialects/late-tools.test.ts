@@ -6,16 +6,16 @@ import { promisify } from 'node:util'
 import { deleteSession, type Session, ToolRegistry, UNTRUSTED_NOTE } from 'toolcrib'
 import { fileStore, memoryStore, storeSpill } from 'toolcrib/stores'
 import { describe, expect, inject, it, onTestFinished } from 'vitest'
-import { type Model, runAgent } from '../../src/agent/index.ts'
-import { anthropic } from '../../src/dialects/anthropic.ts'
-import { bedrock } from '../../src/dialects/bedrock.ts'
-import type { Dialect } from '../../src/dialects/dialect.ts'
-import type { ProviderVoice } from '../../src/dialects/dialect-contract.ts'
-import { gemini } from '../../src/dialects/gemini.ts'
-import { minimax } from '../../src/dialects/minimax.ts'
-import { openaiChat } from '../../src/dialects/openai-chat.ts'
-import { openaiResponses } from '../../src/dialects/openai-responses.ts'
-import type { Change } from '../../src/store/store.ts'
+import { type Model, runAgent } from '../../packages/core/src/agent/index.ts'
+import { anthropic } from '../../packages/core/src/dialects/anthropic.ts'
+import { bedrock } from '../../packages/core/src/dialects/bedrock.ts'
+import type { Dialect } from '../../packages/core/src/dialects/dialect.ts'
+import type { ProviderVoice } from '../../packages/core/src/dialects/dialect-contract.ts'
+import { gemini } from '../../packages/core/src/dialects/gemini.ts'
+import { minimax } from '../../packages/core/src/dialects/minimax.ts'
+import { openaiChat } from '../../packages/core/src/dialects/openai-chat.ts'
+import { openaiResponses } from '../../packages/core/src/dialects/openai-responses.ts'
+import type { Change } from '../../packages/core/src/store/store.ts'
 import { tool } from '../helpers.ts'
 import type { Body } from './wire-server/body.ts'
 import { checkAnthropicRequest } from './wire-server/check-anthropic.ts'
@@ -565,7 +565,7 @@ async function converse<Message, Request extends object, Response, StreamEvent>(
       await session.close()
       const state = restore === 'from a store' ? {} : { state: JSON.parse(JSON.stringify(session)) }
       dialect = makeDialect()
-      registry = new ToolRegistry({ mode: 'lazy' })
+      registry = new ToolRegistry({ mode: 'lazy', searcher: 'lexical' })
       session = await registry.openSession({ id: 'c', store, ...state, dialect })
       // Servers connect after the session is open.
       registryAt(index, registry)
@@ -611,7 +611,10 @@ async function joinDuringRun<Message, Request extends object, Response, StreamEv
 }
 
 /** The registry as it is before a turn. */
-function registryAt(turn: number, registry = new ToolRegistry({ mode: 'lazy' })): ToolRegistry {
+function registryAt(
+  turn: number,
+  registry = new ToolRegistry({ mode: 'lazy', searcher: 'lexical' }),
+): ToolRegistry {
   registry.register(tool('ping'))
   registry.syncMcp('first', [answering('first')], { trust: true })
   for (let index = 0; index < turn; index++) STEPS[index]?.(registry)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { JsonSchema } from '../../src/tool.ts'
+import type { JsonSchema } from '../../packages/core/src/tool.ts'
 
 /** Well-formed nodes that refer to one another and to the root, with and without siblings. */
 const node = fc.letrec<{ node: Record<string, unknown> }>((tie) => ({

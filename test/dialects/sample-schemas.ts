@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../src/tool.ts'
+import type { JsonSchema } from '../../packages/core/src/tool.ts'
 
 /** Schemas as they are met in the wild, each with what makes it hard. */
 export const SAMPLE_SCHEMAS: Readonly<Record<string, JsonSchema>> = {

@@ -4,10 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json, text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { connectServers, type OAuthOptions } from '../../src/mcp/index.ts'
-import { memoryStore } from '../../src/store/memory-store.ts'
-import type { ToolResult } from '../../src/tool.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+import { memoryStore } from '../../packages/core/src/store/memory-store.ts'
+import type { ToolResult } from '../../packages/core/src/tool.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
+import { connectServers, type OAuthOptions } from '../../packages/mcp/src/index.ts'
 
 describe('a connected server that wants another authorization', () => {
   const cleanUps: (() => unknown)[] = []

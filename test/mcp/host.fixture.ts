@@ -1,13 +1,16 @@
-// Runs as a separate process: connects to a server by its script, makes the given calls, and prints their results.
+// Runs as a separate process: connects to a server by its script or its launcher, makes the given calls, and prints their
+// results.
 import { readFileSync } from 'node:fs'
-import { connectServers } from '../../src/mcp/index.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
+import { connectServers } from '../../packages/mcp/src/index.ts'
 
 const [server = '', marker = '', ...given] = process.argv.slice(2)
 const calls = given.filter((name) => !name.startsWith('--'))
 const flags = given.filter((name) => name.startsWith('--') && name !== '--exit')
 const registry = new ToolRegistry()
-const hostile = { command: process.execPath, args: [server, marker, ...flags], timeoutMs: 50_000 }
+const command = server === 'npx' ? { command: 'npx', args: ['-y', marker, ...flags] } : undefined
+const script = { command: process.execPath, args: [server, marker, ...flags] }
+const hostile = { ...(command ?? script), timeoutMs: 50_000 }
 const lineIsOut = new AbortController()
 const servers = connectServers(
   registry,

@@ -3,14 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { expect, inject, vi } from 'vitest'
+import type { ToolResult } from '../../packages/core/src/tool.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
 import {
   type ConnectedServers,
   type ConnectOptions,
   connectServers,
   type McpEvent,
-} from '../../src/mcp/index.ts'
-import type { ToolResult } from '../../src/tool.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+} from '../../packages/mcp/src/index.ts'
 import { HOSTILE_SERVER, script } from './reference-servers.fixture.ts'
 
 /** What `echo()` returns when the server works. */

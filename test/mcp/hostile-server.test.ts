@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import manifest from '../../package.json'
-import type { ServerRequest } from '../../src/mcp/index.ts'
+import type { ServerRequest } from '../../packages/mcp/src/index.ts'
 import { HostilePair, WELL } from './hostile-pair.fixture.ts'
 
 describe('a hostile server', () => {

@@ -9,17 +9,17 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { memoryStore } from '../../packages/core/src/store/memory-store.ts'
+import type { StoredValue } from '../../packages/core/src/store/store.ts'
+import type { ToolResult } from '../../packages/core/src/tool.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
 import {
   type ConnectedServers,
   type ConnectOptions,
   connectServers,
   type McpEvent,
-} from '../../src/mcp/index.ts'
-import { fileStore } from '../../src/store/file-store.ts'
-import { memoryStore } from '../../src/store/memory-store.ts'
-import type { StoredValue } from '../../src/store/store.ts'
-import type { ToolResult } from '../../src/tool.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+} from '../../packages/mcp/src/index.ts'
+import { fileStore } from '../../packages/mcp/src/stores/file-store.ts'
 import { authorized, bodyOf, speak } from './http-server.fixture.ts'
 import { referenceServer } from './reference-servers.fixture.ts'
 

@@ -1,9 +1,9 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { CallContext, CallProgress } from '../../src/index.ts'
-import { type ConnectedServers, connectServers, type McpEvent } from '../../src/mcp/index.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+import type { CallContext, CallProgress } from '../../packages/core/src/index.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
+import { type ConnectedServers, connectServers, type McpEvent } from '../../packages/mcp/src/index.ts'
 
 /** A short silence, as audio. */
 const SILENCE = Buffer.alloc(64).toString('base64')

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type ConnectedServers, connectServers } from '../../src/mcp/index.ts'
-import type { ToolResult } from '../../src/tool.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+import type { ToolResult } from '../../packages/core/src/tool.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
+import { type ConnectedServers, connectServers } from '../../packages/mcp/src/index.ts'
 import { MODERN_SERVER, script } from './reference-servers.fixture.ts'
 
 describe('a server of the stateless revision', () => {

@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { memoryStore } from '../../packages/core/src/store/memory-store.ts'
+import type { ProgressNote } from '../../packages/core/src/tool.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
 import {
   type ConnectedServers,
   type ConnectOptions,
@@ -6,10 +9,7 @@ import {
   ServerError,
   type ServerNotification,
   type ServerRequest,
-} from '../../src/mcp/index.ts'
-import { memoryStore } from '../../src/store/memory-store.ts'
-import type { ProgressNote } from '../../src/tool.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+} from '../../packages/mcp/src/index.ts'
 import { HOSTILE_SERVER, MODERN_SERVER, referenceServer, script } from './reference-servers.fixture.ts'
 
 const SERVERS = {

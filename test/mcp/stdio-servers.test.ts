@@ -2,16 +2,16 @@ import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { memoryStore } from '../../packages/core/src/store/memory-store.ts'
+import type { ToolResult } from '../../packages/core/src/tool.ts'
+import { ToolRegistry } from '../../packages/core/src/tool-registry.ts'
 import {
   type ConnectedServers,
   type ConnectOptions,
   connectServers,
   type McpEvent,
-} from '../../src/mcp/index.ts'
-import { fileStore } from '../../src/store/file-store.ts'
-import { memoryStore } from '../../src/store/memory-store.ts'
-import type { ToolResult } from '../../src/tool.ts'
-import { ToolRegistry } from '../../src/tool-registry.ts'
+} from '../../packages/mcp/src/index.ts'
+import { fileStore } from '../../packages/mcp/src/stores/file-store.ts'
 import { referenceServer, script } from './reference-servers.fixture.ts'
 
 describe('published servers over stdio', () => {
@@ -156,7 +156,9 @@ describe('published servers over stdio', () => {
     events = []
     await servers?.reload({ mcpServers: { one: everything, two: { ...everything, allow: ['echo'] } } })
     await servers?.ready()
-    expect(new Set(events.map(({ server }) => server))).toEqual(new Set(['two']))
+    // Definitions are compared with those of other servers in the background.
+    const changes = events.filter(({ type }) => type !== 'tool-suspicious')
+    expect(new Set(changes.map(({ server }) => server))).toEqual(new Set(['two']))
     expect(registry.listSchemas().filter(({ mcpServer }) => mcpServer === 'two')).toHaveLength(1)
     expect(registry.has('mcp__three__echo')).toBe(false)
     expect(await call('mcp__one__echo', { message: 'x' })).toMatchObject({ ok: true })
@@ -203,6 +205,19 @@ describe('published servers over stdio', () => {
     const result = await call('mcp__everything__get-env', {})
     expect(result).toMatchObject({ ok: true, value: expect.stringContaining('"OWN": "yes"') })
     expect(result.ok && result.value).not.toContain('HOST_SECRET')
+  })
+
+  it('shows no configured value that a server prints before it ends', async () => {
+    const leaky = {
+      command: '/bin/sh',
+      args: ['-c', 'echo "bad key $KEY, not ghp_0123456789abcdefghijABCDEFGHIJ012345" >&2; exit 1'],
+      env: { KEY: 'hunter2hunter2' },
+    }
+    const [status] = await connect({ leaky }).ready()
+    expect(status).toMatchObject({ state: 'failed', reason: expect.stringContaining('bad key (KEY)') })
+    const line = 'bad key (KEY), not •••'
+    expect(events).toContainEqual(expect.objectContaining({ type: 'server-output', line }))
+    expect(JSON.stringify([status, events])).not.toContain('hunter2')
   })
 
   it('gives a server the proxies and certificates of a network, but no password in an address', async () => {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { SpokenTurn } from '../../../src/dialects/dialect-contract.ts'
+import type { SpokenTurn } from '../../../packages/core/src/dialects/dialect-contract.ts'
 import { checkAnthropicRequest, checkMiniMaxRequest } from './check-anthropic.ts'
 import { checkChatRequest } from './check-chat.ts'
 import { checkGeminiRequest } from './check-gemini.ts'

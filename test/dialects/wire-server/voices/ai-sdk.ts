@@ -1,6 +1,11 @@
-import type { AiSdkMessage, AiSdkPart, AiSdkRequest, AiSdkResponse } from '../../../../src/dialects/ai-sdk.ts'
-import type { AiSdkStreamPart } from '../../../../src/dialects/ai-sdk-stream.ts'
-import type { ProviderVoice, SpokenTurn } from '../../../../src/dialects/dialect-contract.ts'
+import type {
+  AiSdkMessage,
+  AiSdkPart,
+  AiSdkRequest,
+  AiSdkResponse,
+} from '../../../../packages/core/src/dialects/ai-sdk.ts'
+import type { AiSdkStreamPart } from '../../../../packages/core/src/dialects/ai-sdk-stream.ts'
+import type { ProviderVoice, SpokenTurn } from '../../../../packages/core/src/dialects/dialect-contract.ts'
 import { pieces, readJson } from './pieces.ts'
 
 /** How `generateText` and `streamText` answer. */

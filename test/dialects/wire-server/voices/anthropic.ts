@@ -1,6 +1,6 @@
 import type Anthropic from '@anthropic-ai/sdk'
-import type { MessagesRequest } from '../../../../src/dialects/anthropic.ts'
-import type { ProviderVoice, SpokenTurn } from '../../../../src/dialects/dialect-contract.ts'
+import type { MessagesRequest } from '../../../../packages/core/src/dialects/anthropic.ts'
+import type { ProviderVoice, SpokenTurn } from '../../../../packages/core/src/dialects/dialect-contract.ts'
 import { pieces, readJson } from './pieces.ts'
 
 type Event = Anthropic.RawMessageStreamEvent

@@ -3,8 +3,8 @@ import type {
   BedrockRequest,
   BedrockResponse,
   BedrockStreamEvent,
-} from '../../../../src/dialects/bedrock.ts'
-import type { ProviderVoice, SpokenTurn } from '../../../../src/dialects/dialect-contract.ts'
+} from '../../../../packages/core/src/dialects/bedrock.ts'
+import type { ProviderVoice, SpokenTurn } from '../../../../packages/core/src/dialects/dialect-contract.ts'
 import { pieces, readJson } from './pieces.ts'
 
 /** How Converse speaks. */

@@ -1,6 +1,6 @@
 import { type Content, FinishReason, type GenerateContentResponse, type Part } from '@google/genai'
-import type { ProviderVoice, SpokenTurn } from '../../../../src/dialects/dialect-contract.ts'
-import type { GeminiRequest, GeminiResponse } from '../../../../src/dialects/gemini.ts'
+import type { ProviderVoice, SpokenTurn } from '../../../../packages/core/src/dialects/dialect-contract.ts'
+import type { GeminiRequest, GeminiResponse } from '../../../../packages/core/src/dialects/gemini.ts'
 import { pieces, readJson } from './pieces.ts'
 
 /** How Gemini speaks. It reads arguments itself: they are always an object. */

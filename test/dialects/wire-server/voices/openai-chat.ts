@@ -1,6 +1,6 @@
 import type OpenAI from 'openai'
-import type { ProviderVoice, SpokenTurn } from '../../../../src/dialects/dialect-contract.ts'
-import type { ChatRequest } from '../../../../src/dialects/openai-chat.ts'
+import type { ProviderVoice, SpokenTurn } from '../../../../packages/core/src/dialects/dialect-contract.ts'
+import type { ChatRequest } from '../../../../packages/core/src/dialects/openai-chat.ts'
 import { pieces } from './pieces.ts'
 
 type Chunk = OpenAI.ChatCompletionChunk

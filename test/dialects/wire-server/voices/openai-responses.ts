@@ -1,6 +1,10 @@
 import type OpenAI from 'openai'
-import type { ProviderVoice, SpokenCall, SpokenTurn } from '../../../../src/dialects/dialect-contract.ts'
-import type { ResponsesRequest } from '../../../../src/dialects/openai-responses.ts'
+import type {
+  ProviderVoice,
+  SpokenCall,
+  SpokenTurn,
+} from '../../../../packages/core/src/dialects/dialect-contract.ts'
+import type { ResponsesRequest } from '../../../../packages/core/src/dialects/openai-responses.ts'
 import { pieces, readJson } from './pieces.ts'
 
 type Response = OpenAI.Responses.Response

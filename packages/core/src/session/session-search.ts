@@ -1,0 +1,50 @@
+import type { CallScope } from '../call/call-scope.ts'
+import type { DeferredResult } from '../meta-tools/search-session.ts'
+import type { SearchOptions, SearchResult } from '../search/search-result.ts'
+import type { CallResult, ToolCall } from '../tool.ts'
+import type { SearchHistory, SessionSearchOptions } from './search-history.ts'
+
+/** The searches of one session. What they need is loaded with the first one. */
+export class SessionSearch {
+  readonly #options: SessionSearchOptions
+  #history: SearchHistory | undefined
+
+  constructor(options: SessionSearchOptions) {
+    this.#options = options
+  }
+
+  /** The messages with the hints of this conversation. */
+  async hinted<Message>(messages: readonly Message[]): Promise<readonly Message[]> {
+    return (await this.#open()).hinted(messages)
+  }
+
+  /** Finds tools the session may use, shown or not. */
+  async all(query: string, options: SearchOptions): Promise<SearchResult> {
+    return (await this.#open()).all(query, options)
+  }
+
+  /** Finds deferred tools, and names shown ones that fit as well. */
+  async deferred(query: string, options: SearchOptions): Promise<DeferredResult> {
+    return (await this.#open()).deferred(query, options)
+  }
+
+  /** Whether there are searches that calls may have served. */
+  get isLearning(): boolean {
+    return this.#history?.isLearning === true
+  }
+
+  /** Notes which calls were ok, and teaches memory. Never rejects. */
+  async called(
+    calls: readonly ToolCall[],
+    results: readonly CallResult[],
+    scope: Pick<CallScope, 'resolve'>,
+  ): Promise<void> {
+    await this.#history?.called(calls, results, scope)
+  }
+
+  async #open(): Promise<SearchHistory> {
+    const { SearchHistory } = await import('./search-history.ts')
+    this.#history ??= new SearchHistory(this.#options)
+    return this.#history
+  }
+}

@@ -1,0 +1,7 @@
+export { CapabilityError } from '@toolcrib/core'
+export { attachmentsBackend } from './attachments.ts'
+export { type FsReachOptions, fsReachBackend } from './fs-reach.ts'
+export { type NetworkOptions, networkBackend } from './network.ts'
+export { type ProcessOptions, processBackend } from './process.ts'
+export { type SecretsOptions, secretsBackend } from './secrets.ts'
+export { type StorageOptions, storageBackend } from './storage.ts'

@@ -1,0 +1,2 @@
+export type { ScriptLimits } from './limits.ts'
+export { type ScriptsOptions, scripts } from './scripts.ts'

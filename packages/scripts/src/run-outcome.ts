@@ -1,0 +1,45 @@
+import type { Ending } from './answer.ts'
+import type { Checkpoint, Journal, JournalCall, Told } from './journal.ts'
+import type { ScriptLimits } from './limits.ts'
+import type { Sandbox } from './sandbox.ts'
+import type { ScriptHost } from './script-host.ts'
+
+/** What a run works with. */
+export interface RunParts {
+  readonly run: string
+  readonly toolCallId: string
+  readonly host: ScriptHost
+  readonly sandbox: Sandbox
+  readonly journal: Journal
+  readonly limits: ScriptLimits
+  readonly source: string
+  readonly bound: Checkpoint['bound']
+  /** When the script began. */
+  readonly now: number
+  /** 0 until it is first paused. From then on every write is recorded before it runs. */
+  readonly epoch: number
+  /** The name of its stored image, if there is one. */
+  readonly image: string
+  readonly calls: Readonly<Record<string, JournalCall>>
+  readonly told: Told
+  /** What it has used of its limits in earlier parts. */
+  readonly used: Checkpoint['used']
+}
+
+/** A script that ended, that waits for a person, or that could not be stored. */
+export type RunOutcome =
+  | {
+      readonly kind: 'ended'
+      readonly ending: Ending
+      readonly told: Told
+      readonly printedChars: number
+      readonly notRun: readonly string[]
+    }
+  | { readonly kind: 'paused' }
+  | {
+      readonly kind: 'broken'
+      readonly problem: unknown
+      readonly told: Told
+      /** Whether a write began of which the store knows no result. */
+      readonly isUnclear: boolean
+    }

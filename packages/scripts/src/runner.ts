@@ -1,0 +1,278 @@
+import { randomBytes } from 'node:crypto'
+import { type AskAnswer, type Store, ToolcribError, type ToolResult } from '@toolcrib/core'
+import {
+  BatchAbort,
+  describeError,
+  type PausedScript,
+  type ScriptEngine,
+  type ScriptPowers,
+  type SessionScripts,
+  Slots,
+} from '@toolcrib/core/internal'
+import {
+  answerOf,
+  BUSY,
+  brokenAnswer,
+  expiredText,
+  GONE,
+  NO_CODE,
+  pausedAnswer,
+  UNREADABLE,
+  unclearText,
+} from './answer.ts'
+import { type CallState, isOver, Journal, Replaced, type RunRecord, sha256 } from './journal.ts'
+import type { ScriptLimits } from './limits.ts'
+import type { RunOutcome } from './run-outcome.ts'
+import { NOTHING_USED, Sandboxes, type Step } from './sandbox.ts'
+import type { ScriptHost, ScriptRunner } from './script-host.ts'
+import { ScriptRun } from './script-run.ts'
+import { ScriptsOfSession } from './session-scripts.ts'
+import { withoutTypes } from './without-types.ts'
+
+/** What a run starts or goes on with. */
+interface Begin
+  extends Pick<RunRecord, 'source' | 'now' | 'calls' | 'told' | 'used' | 'epoch' | 'image' | 'bound'> {
+  readonly run: string
+  readonly toolCallId: string
+  readonly sandbox: ScriptRunParts['sandbox']
+}
+type ScriptRunParts = ConstructorParameters<typeof ScriptRun>[0]
+
+/** Runs the scripts of all sessions of a registry. */
+export class Scripts implements ScriptEngine, ScriptRunner {
+  readonly #limits: ScriptLimits
+  readonly #journal: Journal
+  readonly #sandboxes: Sandboxes
+  readonly #slots: Slots
+
+  constructor(store: Store, keys: readonly Uint8Array[], limits: ScriptLimits) {
+    const { leaseMs, ttlMs } = limits
+    this.#limits = limits
+    this.#journal = new Journal({ store, keys, leaseMs, ttlMs, now: Date.now })
+    this.#sandboxes = new Sandboxes(limits.memoryMb)
+    this.#slots = new Slots(limits.maxScripts)
+  }
+
+  openSession(powers: ScriptPowers): SessionScripts {
+    return new ScriptsOfSession(this, powers)
+  }
+
+  /** Runs a script, or continues the paused one with the same source. Never rejects. */
+  run({ code, toolCallId }: Parameters<ScriptRunner['run']>[0], host: ScriptHost): Promise<ToolResult> {
+    const { sourceChars } = this.#limits
+    if (code.trim() === '') return Promise.resolve(failed('input_invalid', NO_CODE))
+    if (code.length > sourceChars) {
+      const error = `the script has ${code.length} characters; ${sourceChars} is the limit. Nothing was run.`
+      return Promise.resolve(failed('input_invalid', error))
+    }
+    return answered(async () => {
+      // A script that waits goes on; it does not start again.
+      const runs = await this.#journal.runsOf(host.sessionId)
+      const waiting = runs.find(({ record }) => record.source === code)
+      return waiting ? this.#goOn(waiting.run, toolCallId, host) : this.#start(code, toolCallId, host)
+    })
+  }
+
+  async paused({ sessionId }: ScriptHost): Promise<readonly PausedScript[]> {
+    const runs = await this.#journal.runsOf(sessionId)
+    // The process of one that runs may have died.
+    const waits = ({ state, leaseUntil, expiresAt }: RunRecord) =>
+      state === 'paused' ? expiresAt > Date.now() : leaseUntil <= Date.now()
+    const paused = runs.filter(({ record }) => waits(record))
+    return paused.map(({ run, record: { calls, source, told } }) => ({
+      run,
+      calls: heldIn(calls).map(([n, { name, args }]) => ({ n: Number(n), name, args })),
+      source,
+      printed: told.printed,
+    }))
+  }
+
+  async decide(run: string, decisions: Readonly<Record<number, boolean>>, host: ScriptHost): Promise<void> {
+    const record = await this.#journal.read(run)
+    if (record === undefined || record.bound.session !== host.sessionId)
+      throw new ToolcribError('config-invalid', `there is no paused script "${run}" in this session`)
+    // A misspelt refusal must not let a call run.
+    if (!Object.values(decisions).every((answer) => typeof answer === 'boolean'))
+      throw new ToolcribError('config-invalid', 'each decision about a paused script is true or false')
+    const states = Object.entries(decisions).map(
+      ([n, isGranted]) => [n, isGranted ? 'granted' : 'denied'] as const,
+    )
+    await this.#decide(run, states, host)
+  }
+
+  async #decide(
+    run: string,
+    decided: readonly (readonly [string, CallState])[],
+    host: ScriptHost,
+  ): Promise<void> {
+    await this.#journal.decide(run, Object.fromEntries(decided))
+    const count = (wanted: CallState) => decided.filter(([, state]) => state === wanted).length
+    host.emit({ type: 'script-decided', run, granted: count('granted'), denied: count('denied') })
+  }
+
+  resume(run: string, host: ScriptHost): Promise<ToolResult> {
+    return answered(() => this.#goOn(run, `script:${run.slice(0, 8)}`, host))
+  }
+
+  async #start(code: string, toolCallId: string, host: ScriptHost): Promise<ToolResult> {
+    const run = randomBytes(16).toString('hex')
+    const ended = await this.#inSlot(host, async () => {
+      const now = Date.now()
+      const [machine, sandbox] = await Promise.all([this.#sandboxes.digest(), this.#sandboxes.take()])
+      host.emit({ type: 'script-started', run, toolCallId, source: code })
+      const bound = { session: host.sessionId, script: sha256(code), machine }
+      const begin = { ...NEW_RUN, run, toolCallId, source: code, now, bound }
+      const first = await sandbox.start(code, this.#limits, now)
+      if (!isSyntaxError(first)) return this.#toEnd({ ...begin, sandbox }, first, host)
+      await sandbox.end()
+      const plain = (await withoutTypes(code)) ?? code
+      const other = await this.#sandboxes.take()
+      return this.#toEnd({ ...begin, sandbox: other }, await other.start(plain, this.#limits, now), host)
+    })
+    return ended ?? this.#goOn(run, toolCallId, host)
+  }
+
+  /** Asks about what a paused script waits for, and continues it until it ends, or nobody answers. */
+  async #goOn(run: string, toolCallId: string, host: ScriptHost): Promise<ToolResult> {
+    for (;;) {
+      const record = await this.#journal.read(run)
+      if (record === undefined || record.bound.session !== host.sessionId)
+        return failed('script_failed', GONE)
+      if (isOver(record))
+        return failed(record.state === 'unclear' ? 'unclear' : 'script_failed', record.answer ?? GONE)
+      if (record.state === 'paused' && record.expiresAt <= Date.now()) {
+        const text = expiredText(record)
+        await this.#journal.expire(run, text)
+        return failed('script_failed', text)
+      }
+      const waiting = await this.#ask(run, record, host)
+      const ended = waiting ?? (await this.#inSlot(host, () => this.#continue(run, toolCallId, host)))
+      if (ended) return ended
+    }
+  }
+
+  /** Runs a script from its image. Undefined if it waits again. */
+  async #continue(run: string, toolCallId: string, host: ScriptHost): Promise<ToolResult | undefined> {
+    const record = await this.#journal.read(run)
+    // Before it is claimed: an image that cannot be opened keeps nobody from trying.
+    const image =
+      record?.bound.machine === (await this.#sandboxes.digest())
+        ? await this.#journal.image(run, record)
+        : undefined
+    if (record === undefined || image === undefined) {
+      const isReplaced = (await this.#journal.read(run))?.image !== record?.image
+      return failed('script_failed', isReplaced ? BUSY : UNREADABLE)
+    }
+    const claimed = await this.#journal.claim(run, record, unclearText)
+    if (claimed === undefined) {
+      const now = await this.#journal.read(run)
+      return now?.state === 'unclear' ? failed('unclear', now.answer ?? '') : failed('script_failed', BUSY)
+    }
+    host.emit({ type: 'script-resumed', run })
+    const sandbox = await this.#sandboxes.take()
+    const first = await sandbox.restore(image, this.#limits, claimed.now, claimed.used)
+    return this.#toEnd({ ...claimed, run, toolCallId, sandbox }, first, host)
+  }
+
+  /** The answer of a script that goes on waiting; undefined if it may go on. */
+  async #ask(run: string, { calls, told }: RunRecord, host: ScriptHost): Promise<ToolResult | undefined> {
+    const held = heldIn(calls)
+    if (held.length === 0) return undefined
+    const asked = held.map(([n, { name, args }]) => ({ toolCallId: `${run}.${n}`, name, args }))
+    const answers = (await host.ask(asked)) ?? []
+    const decided = held.flatMap(([n], at): [string, CallState][] => {
+      const answer = answers[at]
+      return typeof answer === 'string' ? [[n, stateAfter(answer)]] : []
+    })
+    if (decided.length > 0) await this.#decide(run, decided, host)
+    if (decided.length === held.length) return undefined
+    const results = answers.flatMap((answer) => (typeof answer === 'object' ? [answer.result] : []))
+    // That nobody could be asked, or nobody answered, is not a person's refusal.
+    const other = results.find((result) => result.ok || result.code !== 'denied')
+    const waiting = held.flatMap(([, { name }], at) => (typeof answers[at] === 'string' ? [] : [name]))
+    const reasons = results.flatMap((result) => (result.ok ? [] : [result.error]))
+    return other ?? pausedAnswer(run, waiting, told, reasons)
+  }
+
+  /** Runs a script until it ends; undefined if it waits for a person. */
+  async #toEnd(begin: Begin, first: Step, host: ScriptHost): Promise<ToolResult | undefined> {
+    const { run, epoch } = begin
+    const parts = { ...begin, host, journal: this.#journal, limits: this.#limits }
+    const outcome = await new ScriptRun(parts).toEnd(first)
+    if (outcome.kind === 'paused') {
+      const record = await this.#journal.read(run)
+      const names = heldIn(record?.calls ?? {}).map(([, { name }]) => name)
+      host.emit({ type: 'script-paused', run, names })
+      return undefined
+    }
+    const answer = outcome.kind === 'ended' ? answerOf(outcome, this.#limits) : whyBroken(outcome, epoch > 0)
+    if (outcome.kind === 'ended' && epoch > 0) await this.#noteEnd(run, epoch, answer)
+    host.emit({ type: 'script-ended', run, ok: answer.ok, ...(answer.ok ? {} : { code: answer.code }) })
+    return answer
+  }
+
+  async #noteEnd(run: string, epoch: number, answer: ToolResult): Promise<void> {
+    const [state, text] = answer.ok ? (['done', answer.value] as const) : (['failed', answer.error] as const)
+    try {
+      await this.#journal.end(run, epoch, state, text)
+    } catch {
+      // It has ended all the same. Who continues it later repeats no write, and comes to the same end.
+    }
+  }
+
+  async #inSlot(
+    host: ScriptHost,
+    work: () => Promise<ToolResult | undefined>,
+  ): Promise<ToolResult | undefined> {
+    const abort = new BatchAbort(host.signal)
+    const leave = await this.#slots.enter(abort)
+    try {
+      return leave === undefined ? failed('cancelled', 'the call was cancelled') : await work()
+    } finally {
+      leave?.()
+      abort.close()
+    }
+  }
+}
+
+/** A call whose tool has left is made again, and is held again if the tool is back. */
+function stateAfter(answer: Extract<AskAnswer, string> | 'gone'): CallState {
+  if (answer === 'gone') return 'open'
+  return answer === 'deny' ? 'denied' : 'granted'
+}
+
+async function answered(work: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await work()
+  } catch (problem) {
+    return failed('script_failed', describeError(problem))
+  }
+}
+
+function whyBroken(
+  { problem, told, isUnclear }: Extract<RunOutcome, { kind: 'broken' }>,
+  isStored: boolean,
+): ToolResult {
+  if (problem instanceof Replaced) return failed('script_failed', BUSY)
+  return brokenAnswer(describeError(problem), told, { isUnclear, isStored })
+}
+
+const NEW_RUN = {
+  epoch: 0,
+  image: '',
+  calls: {},
+  told: { printed: [], made: {}, failed: {}, costUsd: 0 },
+  used: { ...NOTHING_USED, wallMs: 0 },
+} as const
+
+function heldIn(calls: RunRecord['calls']) {
+  return Object.entries(calls).filter(([, { state }]) => state === 'held')
+}
+
+function isSyntaxError({ over }: Step): boolean {
+  return over !== undefined && 'name' in over && over.name === 'SyntaxError'
+}
+
+function failed(code: string, error: string): ToolResult {
+  return { ok: false, code, error }
+}

@@ -1,0 +1,2 @@
+export * from '@toolcrib/core'
+export { exactTokenCounter } from '@toolcrib/embedder/tokens'

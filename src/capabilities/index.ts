@@ -1,7 +1,0 @@
-export { CapabilityError } from '../capability.ts'
-export { attachmentsBackend } from './attachments.ts'
-export { type FsReachOptions, fsReachBackend } from './fs-reach.ts'
-export { type NetworkOptions, networkBackend } from './network.ts'
-export { type ProcessOptions, processBackend } from './process.ts'
-export { type SecretsOptions, secretsBackend } from './secrets.ts'
-export { type StorageOptions, storageBackend } from './storage.ts'
