@@ -2,11 +2,12 @@ import fc from 'fast-check'
 import { it } from 'vitest'
 
 const seconds = Number(process.env.FUZZ_SECONDS ?? 5)
+const maxRuns = Number(process.env.FUZZ_RUNS ?? 1e9)
 const seedGiven = process.env.FUZZ_SEED
 
 /**
- * Searches for a value that breaks a property, for as long as `npm run fuzz -- --seconds N` says. Prints its seed:
- * `npm run fuzz -- --seed S` repeats a run. For files named `*.fuzz.ts`.
+ * Searches for a value that breaks a property, for as long as `npm run fuzz -- --seconds N` says, or for so many `--runs`.
+ * Prints its seed: `npm run fuzz -- --seed S` repeats a run. For files named `*.fuzz.ts`.
  */
 export function fuzz<Value>(
   name: string,
@@ -22,7 +23,7 @@ export function fuzz<Value>(
         runs++
         await property(value)
       })
-      const options = { seed, numRuns: 1e9, interruptAfterTimeLimit: seconds * 1000, verbose: 1 } as const
+      const options = { seed, numRuns: maxRuns, interruptAfterTimeLimit: seconds * 1000, verbose: 1 } as const
       try {
         await fc.assert(counted, options)
       } finally {

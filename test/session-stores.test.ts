@@ -16,21 +16,25 @@ describe('a store that hangs', () => {
     return { get: never, set: never, update: never, delete: never, close: async () => {} }
   }
 
+  /** Lets the store fail: waits, however long modules take to load, until something waits for it, and then for two seconds. */
+  const afterTwoSeconds = async <Value>(promise: Promise<Value>): Promise<Value> => {
+    do await settle()
+    while (vi.getTimerCount() === 0)
+    vi.advanceTimersByTime(2_000)
+    return await promise
+  }
+
   it('delays opening, activating and calling by two seconds at most, and once', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     const log = eventLog()
     const registry = new ToolRegistry({ mode: 'lazy', onEvent: log.onEvent })
     registerServers(registry)
-    const opening = registry.openSession({ id: 'a', store: hanging() })
-    await settle()
-    vi.advanceTimersByTime(2_000)
-    const session = await opening
+    const session = await afterTwoSeconds(registry.openSession({ id: 'a', store: hanging() }))
     expect(log.of('load-failed')).toMatchObject([{ sessionId: 'a' }])
 
-    const activating = session.activate(['mcp__github__get_file'])
-    await settle()
-    vi.advanceTimersByTime(2_000)
-    expect(await activating).toMatchObject({ activated: ['mcp__github__get_file'] })
+    expect(await afterTwoSeconds(session.activate(['mcp__github__get_file']))).toMatchObject({
+      activated: ['mcp__github__get_file'],
+    })
 
     // From here on no timer fires: nothing waits for the store any more.
     expect(await call(session, 'mcp__github__get_file')).toMatchObject({ ok: true })

@@ -1,11 +1,11 @@
-// Runs every `*.fuzz.ts` in src: npm run fuzz -- [--seconds 60] [--seed 123] [path…]
-// `--seconds` is how long each property is tested; a failure prints the value, and the seed that reproduces it.
+// Runs every `*.fuzz.ts` in src: npm run fuzz -- [--seconds 60] [--runs 1000] [--seed 123] [path…]
+// `--seconds` is how long each property is tested, `--runs` with how many values at most; a failure prints the value, and the seed that reproduces it.
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { seconds: { type: 'string', default: '5' }, seed: { type: 'string' } },
+  options: { seconds: { type: 'string', default: '5' }, runs: { type: 'string' }, seed: { type: 'string' } },
 })
 const { status } = spawnSync(
   'npx',
@@ -15,6 +15,7 @@ const { status } = spawnSync(
     env: {
       ...process.env,
       FUZZ_SECONDS: values.seconds,
+      ...(values.runs === undefined ? {} : { FUZZ_RUNS: values.runs }),
       ...(values.seed === undefined ? {} : { FUZZ_SEED: values.seed }),
     },
   },
