@@ -56,6 +56,7 @@ const ROOMS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['capabilities'],
     ['builtin-tools'],
     ['config'],
+    ['openapi'],
     ['connection'],
     ['cache'],
     ['lock'],

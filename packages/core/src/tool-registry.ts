@@ -52,7 +52,6 @@ export class ToolRegistry {
   readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#sessions.source.modes.update())
   readonly #sessions: Sessions
   readonly #registrar: Registrar
-  /** Counts every tool, because a policy depends on the session. */
   readonly #views: ViewBuilder
   #preloaded: readonly string[] = []
   readonly #unmatched: UnmatchedPatterns
@@ -102,16 +101,14 @@ export class ToolRegistry {
   }
 
   /**
-   * Prepares `syncMcp()` of a large list with the same options: copies the tools in slices, so that the process stays responsive.
-   * Registers nothing. The tools must not change afterwards.
+   * Prepares `syncMcp()` of a large list with the same options, in slices. The tools must not change afterwards.
    *
    * @example
    * ```ts
    * import { defineTool, ToolRegistry } from 'toolcrib'
    *
    * const registry = new ToolRegistry()
-   * const rain = { name: 'rain', description: 'Tells whether it rains.', inputSchema: {}, execute: () => 'no' }
-   * const tools = [defineTool(rain)]
+   * const tools = [defineTool({ name: 'rain', description: '', inputSchema: {}, execute: () => 'no' })]
    * await registry.prepareMcp('weather', tools)
    * console.log(registry.syncMcp('weather', tools).added) // [ 'mcp__weather__rain' ]
    * ```
@@ -120,12 +117,17 @@ export class ToolRegistry {
     await this.#registrar.prepareMcp(server, tools, options)
   }
 
+  /** Replaces all operations of one API at once; `registerOpenApi()` of `toolcrib/openapi` makes them of a document. */
+  syncOpenApi(api: string, operations: readonly Tool[]): SyncReport {
+    return this.#registrar.syncOpenApi(api, operations)
+  }
+
   /** Removes a tool; returns false if there was none. */
   unregister(name: string): boolean {
     return this.#registrar.unregister(name)
   }
 
-  /** Removes the tools of one MCP server, or of all servers; returns how many. */
+  /** Removes the tools of one MCP server, or of all; returns how many. */
   unregisterMcp(server?: string): number {
     return this.#registrar.unregisterMcp(server)
   }

@@ -1,5 +1,6 @@
 import { type ServerStatus, ToolcribError, type ToolRegistry } from '@toolcrib/core'
 import {
+  type ApiStatus,
   type FindOptions,
   type FoundConfig,
   findConfig,
@@ -188,7 +189,8 @@ export async function withRegistry<Result>(
         servers.ready({ timeoutMs, waitForDownloads: !isPatient }),
         enough.reached.then(() => servers.status()),
       ])
-      const statuses = await orAborted(ready, signal)
+      const [statuses, apis] = await orAborted(Promise.all([ready, opened.apis()]), signal)
+      noteApis(terminal, apis)
       enough.stop()
       waiting.stop()
       const waitedMs = Math.min(limitMs, Math.round(performance.now() - startedAt))
@@ -204,6 +206,12 @@ export async function withRegistry<Result>(
 /** Prints warnings about config and lockfiles, such as a missing lockfile. */
 export function noteWarnings(terminal: Terminal, { warnings }: FoundConfig): void {
   for (const warning of warnings) terminal.warn(`${plainLines(warning)}`)
+}
+
+/** Prints which APIs, or operations of theirs, are missing. */
+export function noteApis(terminal: Pick<Terminal, 'warn'>, apis: readonly ApiStatus[]): void {
+  for (const { api, failure } of apis)
+    if (failure !== undefined) terminal.warn(plainLines(`the API "${api}": ${failure}`))
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
