@@ -24,6 +24,7 @@ const GUIDES = [
   'guarding-tools',
   'isolating-servers',
   'scripts',
+  'apis',
   'costs',
   'security-model',
   'your-programs',

@@ -57,7 +57,7 @@ const TABLES: readonly Table[] = [
   },
   {
     title: '`[openapi.NAME]`',
-    intro: 'An API whose operations are tools. See [MCP servers and APIs](../mcp-servers.md#apis).',
+    intro: 'An API whose operations are tools. See [APIs as tools](../guides/apis.md).',
     file: 'packages/mcp/src/config/openapi-config.ts',
     fields: 'OPENAPI_FIELDS',
     types: ['packages/mcp/src/config/openapi-config.ts#ApiConfig'],

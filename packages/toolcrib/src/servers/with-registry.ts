@@ -42,6 +42,8 @@ export interface UseOptions
 /** A registry whose servers have connected or failed. */
 export interface ReadyRegistry extends OpenedRegistry {
   readonly statuses: readonly ServerStatus[]
+  /** The APIs of the config. */
+  readonly apiStatuses: readonly ApiStatus[]
   /** How long servers have had to connect. */
   readonly waitedMs: number
   readonly events: readonly McpEvent[]
@@ -189,12 +191,12 @@ export async function withRegistry<Result>(
         servers.ready({ timeoutMs, waitForDownloads: !isPatient }),
         enough.reached.then(() => servers.status()),
       ])
-      const [statuses, apis] = await orAborted(Promise.all([ready, opened.apis()]), signal)
-      noteApis(terminal, apis)
+      const [statuses, apiStatuses] = await orAborted(Promise.all([ready, opened.apis()]), signal)
+      noteApis(terminal, apiStatuses)
       enough.stop()
       waiting.stop()
       const waitedMs = Math.min(limitMs, Math.round(performance.now() - startedAt))
-      return await orAborted(use({ ...opened, statuses, waitedMs, events, signal }), signal)
+      return await orAborted(use({ ...opened, statuses, apiStatuses, waitedMs, events, signal }), signal)
     } finally {
       enough.stop()
       waiting.stop()
