@@ -25,6 +25,7 @@ const GUIDES = [
   'isolating-servers',
   'scripts',
   'apis',
+  'skills',
   'costs',
   'security-model',
   'your-programs',

@@ -56,6 +56,13 @@ const TABLES: readonly Table[] = [
     types: ['packages/mcp/src/config/scripts-config.ts#ScriptsConfig'],
   },
   {
+    title: '`[skills]`',
+    intro: 'Instructions that models find and load. See [Skills](../guides/skills.md).',
+    file: 'packages/mcp/src/config/skills-config.ts',
+    fields: 'SKILLS_FIELDS',
+    types: ['packages/mcp/src/config/skills-config.ts#SkillsConfig'],
+  },
+  {
     title: '`[openapi.NAME]`',
     intro: 'An API whose operations are tools. See [APIs as tools](../guides/apis.md).',
     file: 'packages/mcp/src/config/openapi-config.ts',

@@ -91,6 +91,8 @@ export const META_TOOL_NAMES = [
   'call_tool',
   'call_read_tool',
   'read_result',
+  'load_skill',
+  'read_skill_file',
   'run_script',
   'wait_for_servers',
 ] as const

@@ -39,6 +39,7 @@ import type { Session } from './session/session.ts'
 import { Sessions } from './session/sessions.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
+import type { Skill } from './skills/skill-shelf.ts'
 import type { CallResult, Listing, Tool, ToolCall, ToolDefinition, ToolSource } from './tool.ts'
 
 /**
@@ -100,19 +101,7 @@ export class ToolRegistry {
     return this.#registrar.syncMcp(server, tools, options)
   }
 
-  /**
-   * Prepares `syncMcp()` of a large list with the same options, in slices. The tools must not change afterwards.
-   *
-   * @example
-   * ```ts
-   * import { defineTool, ToolRegistry } from 'toolcrib'
-   *
-   * const registry = new ToolRegistry()
-   * const tools = [defineTool({ name: 'rain', description: '', inputSchema: {}, execute: () => 'no' })]
-   * await registry.prepareMcp('weather', tools)
-   * console.log(registry.syncMcp('weather', tools).added) // [ 'mcp__weather__rain' ]
-   * ```
-   */
+  /** Prepares `syncMcp()` of a large list with the same options, in slices. The tools must not change afterwards. */
   async prepareMcp(server: string, tools: readonly Tool[], options: SyncOptions = {}): Promise<void> {
     await this.#registrar.prepareMcp(server, tools, options)
   }
@@ -120,6 +109,16 @@ export class ToolRegistry {
   /** Replaces all operations of one API at once; `registerOpenApi()` of `toolcrib/openapi` makes them of a document. */
   syncOpenApi(api: string, operations: readonly Tool[]): SyncReport {
     return this.#registrar.syncOpenApi(api, operations)
+  }
+
+  /** Registers a skill: instructions that `tool_search` finds and `load_skill` loads, in sessions opened from then on. */
+  registerSkill(skill: Skill): void {
+    this.#sessions.skills.add(skill)
+  }
+
+  /** Removes a skill; returns false if there was none. */
+  unregisterSkill(name: string): boolean {
+    return this.#sessions.skills.remove(name)
   }
 
   /** Removes a tool; returns false if there was none. */

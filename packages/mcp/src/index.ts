@@ -77,5 +77,6 @@ export {
 export type { ApiStatus } from './openapi/open-apis.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
 export type { CheckedItem, ItemList } from './server/server-items.ts'
+export type { SkippedSkill } from './skills/open-skills.ts'
 export { describeUnmatched, type UnmatchedInConfig, unmatchedInConfig } from './unmatched-in-config.ts'
 export { openUserMemory, type UserMemory } from './user-memory.ts'

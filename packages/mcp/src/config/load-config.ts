@@ -20,6 +20,7 @@ import { invalid } from './read-table.ts'
 import { readRoot } from './root-table.ts'
 import { readScripts, type ScriptsConfig } from './scripts-config.ts'
 import type { Environment, ServerConfig } from './server-config.ts'
+import { readSkills, type SkillsConfig } from './skills-config.ts'
 import {
   overlayTools,
   readTools,
@@ -90,6 +91,8 @@ export interface Config {
   readonly gateway?: GatewayConfig
   /** Programs over tools, for `serve` and `chat`. */
   readonly scripts?: ScriptsConfig
+  /** Instructions in folders. */
+  readonly skills?: SkillsConfig
   /** The APIs whose operations are tools, by name. */
   readonly openapi?: Readonly<Record<string, ApiConfig>>
   /** The enabled servers by name, with their variables expanded. */
@@ -137,9 +140,11 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   const openapi = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.openapi)))
   const gateway = layers.map((layer) => layer.gateway).reduce(overlayGateway, {})
   const scripts: ScriptsConfig = Object.assign({}, ...layers.map((layer) => layer.scripts))
+  const paths = layers.flatMap((layer) => layer.skills.paths ?? [])
+  const skills: SkillsConfig = paths.length > 0 ? { paths } : {}
   checkProfiles(profiles, [...Object.keys(servers), ...Object.keys(openapi)])
   return {
-    ...settingsOf(tools.reduce(overlayTools), { profiles, gateway, scripts, openapi }),
+    ...settingsOf(tools.reduce(overlayTools), { profiles, gateway, scripts, openapi, skills }),
     servers: enabledServers(servers),
     ...originOf(layers),
   }
@@ -163,7 +168,7 @@ export function readConfig(data: unknown, options: ReadOptions = {}): Config {
 
 function settingsOf(
   table: ToolsTable,
-  { profiles, gateway, scripts, openapi }: Omit<Layer, 'tools' | 'servers'>,
+  { profiles, gateway, scripts, openapi, skills }: Omit<Layer, 'tools' | 'servers'>,
 ): Omit<Config, 'servers' | 'files'> {
   const { searcher, requireLock, memory, memoryText, allowUnasked, ...tools } = table
   return {
@@ -174,7 +179,9 @@ function settingsOf(
     ...(typeof memory === 'boolean' ? { memory } : {}),
     ...(typeof memoryText === 'boolean' ? { memoryText } : {}),
     ...Object.fromEntries(
-      Object.entries({ profiles, gateway, scripts, openapi }).filter(([, of]) => Object.keys(of).length > 0),
+      Object.entries({ profiles, gateway, scripts, openapi, skills }).filter(
+        ([, of]) => Object.keys(of).length > 0,
+      ),
     ),
   }
 }
@@ -196,6 +203,7 @@ interface Layer {
   readonly gateway: GatewayConfig
   readonly scripts: ScriptsConfig
   readonly openapi: Readonly<Record<string, ApiConfig>>
+  readonly skills: SkillsConfig
 }
 
 function readLayer(data: unknown, options: ReadOptions): Layer {
@@ -213,10 +221,12 @@ function readLayer(data: unknown, options: ReadOptions): Layer {
     data.gateway === undefined ? {} : readGateway(data.gateway, (keys) => placeOf(file, keys), variables)
   const scripts =
     data.scripts === undefined ? {} : readScripts(data.scripts, placeOf(file, ['scripts']), variables)
+  const skills =
+    data.skills === undefined ? {} : readSkills(data.skills, placeOf(file, ['skills']), variables)
   const openapi: Record<string, ApiConfig> = {}
   for (const [name, table] of Object.entries(apis))
     openapi[name] = readApi(name, table, placeOf(file, ['openapi', name]), variables)
-  return { tools: overlayTools(settings, tools), servers, profiles, gateway, scripts, openapi }
+  return { tools: overlayTools(settings, tools), servers, profiles, gateway, scripts, openapi, skills }
 }
 
 async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {

@@ -18,6 +18,8 @@ const ROOT_FIELDS = {
   gateway: 'table',
   /** Programs over tools, see below. */
   scripts: 'table',
+  /** Instructions in folders, see below. */
+  skills: 'table',
   /** APIs whose operations are tools, by name. */
   openapi: 'table',
   /** `true`: servers start only when a lockfile approves them. No other file can unset it. */

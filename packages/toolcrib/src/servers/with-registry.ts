@@ -9,6 +9,7 @@ import {
   type OpenFromConfigOptions,
   openFromConfig,
   type ServerConfig,
+  type SkippedSkill,
 } from '@toolcrib/mcp'
 import { gatewayConnections } from '../gateway/gateway-connections.ts'
 import { RunningGateway } from '../gateway/running-gateway.ts'
@@ -193,6 +194,7 @@ export async function withRegistry<Result>(
       ])
       const [statuses, apiStatuses] = await orAborted(Promise.all([ready, opened.apis()]), signal)
       noteApis(terminal, apiStatuses)
+      noteSkills(terminal, await opened.skippedSkills())
       enough.stop()
       waiting.stop()
       const waitedMs = Math.min(limitMs, Math.round(performance.now() - startedAt))
@@ -214,6 +216,12 @@ export function noteWarnings(terminal: Terminal, { warnings }: FoundConfig): voi
 export function noteApis(terminal: Pick<Terminal, 'warn'>, apis: readonly ApiStatus[]): void {
   for (const { api, failure } of apis)
     if (failure !== undefined) terminal.warn(plainLines(`the API "${api}": ${failure}`))
+}
+
+/** Prints which skills of the configured folders are missing. */
+export function noteSkills(terminal: Pick<Terminal, 'warn'>, skipped: readonly SkippedSkill[]): void {
+  for (const { path, reason } of skipped)
+    terminal.warn(plainLines(`the skill in ${path} is left out: ${reason}`))
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
