@@ -1,7 +1,7 @@
 import type { Attachment } from '../capability.ts'
 import type { Emit } from '../events.ts'
 import type { SchemaCache } from '../schema/check-arguments.ts'
-import type { Mask } from '../secrets/mask.ts'
+import type { Mask } from '../secrets/mask-results.ts'
 import type { AskHandler } from './ask.ts'
 import type { CallContext, CallHooks, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'
@@ -17,7 +17,8 @@ export interface Batch {
   readonly schemas: SchemaCache
   readonly sessionId: string
   readonly turnCount: number
-  readonly isDryRun: boolean
+  /** Masks secrets in the arguments that a dry run shows; undefined when calls run. */
+  readonly dryRun: ((args: unknown) => unknown) | undefined
   /** For tools without their own deadline, for each hook of the registry and for the spill; 0 = none. */
   readonly timeoutMs: number
   readonly attachments: readonly Attachment[]

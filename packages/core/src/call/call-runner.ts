@@ -17,15 +17,15 @@ import {
 } from '../check-options.ts'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import { type Mask, maskFor } from '../secrets/mask.ts'
-import type { CallResult, ToolCall, ToolResult } from '../tool.ts'
+import { type Mask, maskFor } from '../secrets/mask-results.ts'
+import type { CallResult, JsonSchema, ToolCall, ToolResult } from '../tool.ts'
 import { failure } from '../tool-result.ts'
 import type { AskAnswer, AskHandler } from './ask.ts'
 import type { ValidCall } from './ask-about.ts'
 import type { Batch, HookList } from './batch.ts'
 import type { CallContext, CallHooks, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'
-import { type OpenCall, openCall } from './open-call.ts'
+import { describeInvalid, type OpenCall, openCall } from './open-call.ts'
 import { runCall } from './run-call.ts'
 import { BatchAbort } from './run-within.ts'
 import { Slots } from './slots.ts'
@@ -75,14 +75,19 @@ export class CallRunner {
   async #run(calls: readonly ToolCall[], context: CallContext, scope: CallScope): Promise<CallResult[]> {
     const budgetChars = context.resultBudgetChars ?? this.#settings.resultBudgetChars
     const schemas = this.#state.schemas ?? (await this.#state.loadSchemas())
+    if (calls.some((call) => schemas.lacksTextChecks(parametersOf(call, scope))))
+      await schemas.loadTextChecks()
     // What each call is guaranteed before any result is known.
     const shareChars = Math.floor(budgetChars / Math.max(calls.length, 1))
-    const batch = this.#openBatch(context, scope, { shareChars, schemas })
+    const dryRun = context.dryRun ? (await import('../secrets/mask-arguments.ts')).maskArguments : undefined
+    const batch = this.#openBatch(context, scope, { shareChars, schemas, dryRun })
     try {
-      const opened = await withAnswers(
-        calls.map((call) => openCall(call, batch)),
-        batch,
-      )
+      const checked = calls.map((call) => openCall(call, batch))
+      const isInvalid = checked.some(({ step }) => 'faults' in step)
+      const described = isInvalid
+        ? await Promise.all(checked.map((call) => describeInvalid(call, batch)))
+        : checked
+      const opened = await withAnswers(described, batch)
       const uses = opened.flatMap(({ target, isUse }) => (isUse && target ? [target] : []))
       if (uses.length > 0) scope.noteUses(uses)
       const seen = opened.flatMap(({ target, step }) =>
@@ -116,7 +121,7 @@ export class CallRunner {
     scope: CallScope,
   ): Promise<readonly AskAnswer[] | undefined> {
     const schemas = this.#state.schemas ?? (await this.#state.loadSchemas())
-    const batch = this.#openBatch(readContext(context), scope, { shareChars: 0, schemas })
+    const batch = this.#openBatch(readContext(context), scope, { shareChars: 0, schemas, dryRun: undefined })
     try {
       return batch.onAsk && (await (await import('./ask-about.ts')).answersTo(calls, batch))
     } finally {
@@ -124,7 +129,11 @@ export class CallRunner {
     }
   }
 
-  #openBatch(context: CallContext, scope: CallScope, parts: Pick<Batch, 'shareChars' | 'schemas'>): Batch {
+  #openBatch(
+    context: CallContext,
+    scope: CallScope,
+    parts: Pick<Batch, 'shareChars' | 'schemas' | 'dryRun'>,
+  ): Batch {
     const { maxParallel } = context
     const settings = scope.canReadResults ? this.#settings : this.#settingsWithoutSpill
     const timeoutMs = context.timeoutMs ?? settings.timeoutMs
@@ -134,7 +143,6 @@ export class CallRunner {
       state: this.#state,
       sessionId: context.sessionId,
       turnCount: context.turnCount ?? 0,
-      isDryRun: context.dryRun === true,
       timeoutMs,
       attachments: context.attachments ?? [],
       onProgress: context.onProgress,
@@ -163,6 +171,15 @@ export class CallRunner {
     } catch {
       return failure(code, 'the calls could not be run')
     }
+  }
+}
+
+function parametersOf(call: ToolCall, scope: CallScope): JsonSchema | undefined {
+  try {
+    return scope.resolve(call)?.entry.definition.parameters
+  } catch {
+    // Its result will say so.
+    return undefined
   }
 }
 

@@ -3,7 +3,7 @@ import { withoutHidden } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 import type { CheckedArguments } from '../schema/check-arguments.ts'
-import { maskArguments } from '../secrets/mask-arguments.ts'
+import type { FoundFaults } from '../schema/describe-faults.ts'
 import { clipText } from '../text.ts'
 import type { ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from '../tool-result.ts'
@@ -29,6 +29,8 @@ export interface OpenCall {
         readonly answer: ToolResult /** Whether the answer has the tool's schema. */
         readonly showsSchema?: boolean
       }
+    /** Invalid arguments, before `describeInvalid()`. */
+    | { readonly faults: string | FoundFaults; readonly showsSchema: boolean }
 }
 
 /** Resolves a call, asks each gate in turn, and validates its arguments. Runs nothing and never throws. */
@@ -61,7 +63,7 @@ export function calledAs(call: ToolCall, toolName: string): { calledAs: string }
 }
 
 function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'step'> {
-  const { scope, maxIdenticalCalls, isDryRun } = batch
+  const { scope, maxIdenticalCalls, dryRun } = batch
   const refusal = refusalOf(target, batch)
   if (refusal !== undefined) {
     noteCall(target.entry.name, target.args, batch)
@@ -76,18 +78,20 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
   if (maxIdenticalCalls > 0 && times > maxIdenticalCalls)
     return { isUse: false, step: { answer: repeated(target, times) } }
 
-  const isUse = !isDryRun
+  const isUse = dryRun === undefined
   if (!checked.ok) {
     const showsSchema = scope.needsSchema(target)
-    return { isUse, step: { answer: invalidArguments(target, checked.error, showsSchema), showsSchema } }
+    return { isUse, step: { faults: checked.error, showsSchema } }
   }
   const guessed = unnamedArguments(target, checked.args, call, batch)
   if (guessed.length > 0 && scope.isUnseen(target)) {
-    const answer = invalidArguments(target, describeGuessed(guessed, batch), true)
-    return { isUse, step: { answer, showsSchema: true } }
+    return { isUse, step: { faults: describeGuessed(guessed, batch), showsSchema: true } }
   }
-  if (isDryRun)
-    return { isUse, step: { answer: dryRunResult(target.entry.name, checked.args, scope.asks(target)) } }
+  if (dryRun)
+    return {
+      isUse,
+      step: { answer: dryRunResult(target.entry.name, dryRun(checked.args), scope.asks(target)) },
+    }
   return { isUse, step: { args: checked.args } }
 }
 
@@ -153,8 +157,8 @@ function notAvailable(error: string): ToolResult {
 }
 
 // A dry run counts nothing. A call whose arguments cannot be compared counts as different.
-function noteCall(name: string, args: unknown, { isDryRun, state, sessionId }: Batch): number {
-  if (isDryRun) return 0
+function noteCall(name: string, args: unknown, { dryRun, state, sessionId }: Batch): number {
+  if (dryRun) return 0
   try {
     return state.identicalCalls.note(sessionId, name, args)
   } catch {
@@ -170,7 +174,7 @@ export function checkCall(
   batch: Batch,
 ): CheckedArguments {
   const onFaults = schemaFaults(entry, call, batch)
-  return batch.schemas.check(entry.definition.parameters, args, { onFaults, mask: batch.mask })
+  return batch.schemas.check(entry.definition.parameters, args, onFaults)
 }
 
 /** The arguments that the tool's schema does not name. */
@@ -197,10 +201,29 @@ function describeGuessed(names: readonly string[], { mask = (text) => text }: Ba
   return `the schema does not name ${shown.join(', ')}${more}; nothing was run. Read it first, then call again.`
 }
 
-export function invalidArguments({ entry }: CallTarget, faults: string, withSchema: boolean): ToolResult {
+/** The call with an answer for invalid arguments. What describes their faults is loaded with the first ones. */
+export async function describeInvalid(opened: OpenCall, batch: Batch): Promise<OpenCall> {
+  const { step, target } = opened
+  if (!('faults' in step) || target === undefined) return opened
+  const { faults, showsSchema } = step
+  const answer = await invalidArguments(target, faults, { showsSchema, batch }).catch(failedWith)
+  return { ...opened, step: { answer, showsSchema } }
+}
+
+export async function invalidArguments(
+  { entry }: CallTarget,
+  faults: string | FoundFaults,
+  {
+    showsSchema,
+    batch,
+    note = '',
+  }: { readonly showsSchema: boolean; readonly batch: Batch; readonly note?: string },
+): Promise<ToolResult> {
   const { name, definition } = entry
-  const error = `Invalid arguments for ${name}: ${faults}`
-  if (!withSchema) return failure('input_invalid', error)
+  const { describeFaults } = await import('../schema/describe-faults.ts')
+  const described = typeof faults === 'string' ? faults : describeFaults(faults, batch.mask)
+  const error = `Invalid arguments for ${name}: ${described}${note}`
+  if (!showsSchema) return failure('input_invalid', error)
   const { parameters } = definition
   const text = `${error}\nIts parameters: ${JSON.stringify(parameters)}`
   return { ok: false, code: 'input_invalid', error: text, structured: { name, parameters } }
@@ -213,9 +236,8 @@ function repeated({ entry }: CallTarget, times: number): ToolResult {
   )
 }
 
-/** The result of a dry run, which says what the call would do. Secrets in its arguments are masked. */
-function dryRunResult(toolName: string, args: unknown, asks: boolean): ToolResult {
-  const shown = maskArguments(args)
+/** The result of a dry run, which says what the call would do. */
+function dryRunResult(toolName: string, shown: unknown, asks: boolean): ToolResult {
   return {
     ok: true,
     value: `[dry run] ${toolName} would ${asks ? 'ask a person, then ' : ''}run with ${JSON.stringify(shown)}`,

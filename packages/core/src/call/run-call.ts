@@ -1,7 +1,7 @@
 import { describeError } from '../errors.ts'
 import { canonicalJson, copyJson, isRecord } from '../json.ts'
 import type { ReducerLookup } from '../reduce/reducer.ts'
-import { copyResult, maskResult } from '../secrets/mask.ts'
+import { copyResult, maskResult } from '../secrets/mask-results.ts'
 import type { ReduceContext, Tool, ToolResult } from '../tool.ts'
 import { failedWith, failure, readReturned, textOf, toForwardedResult } from '../tool-result.ts'
 import { type Batch, partFailed } from './batch.ts'
@@ -66,7 +66,7 @@ class RunningCall {
 
   #answer(): ToolResult | Promise<ToolResult> {
     const { step, target } = this.#opened
-    if ('answer' in step || target === undefined)
+    if (!('args' in step) || target === undefined)
       return 'answer' in step ? step.answer : failure('not_available', 'there is no such tool')
     if (this.#batch.hooks.length > 0) return this.#runHooked(target, step.args)
     return this.#isReduced(target)
@@ -104,7 +104,10 @@ class RunningCall {
     const checked = before.isChanged
       ? checkCall(target, before.args, call, this.#batch)
       : { ok: true as const, args: validArgs }
-    if (!checked.ok) return invalidArguments(target, `${checked.error} (after a hook changed them)`, false)
+    if (!checked.ok) {
+      const how = { showsSchema: false, batch: this.#batch, note: ' (after a hook changed them)' }
+      return invalidArguments(target, checked.error, how)
+    }
     const { args } = checked
     // The person was asked about other arguments.
     if (before.isChanged && this.#batch.scope.asks(target)) {

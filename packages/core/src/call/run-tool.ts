@@ -8,7 +8,7 @@ import {
 } from '../capability.ts'
 import { describeError } from '../errors.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { Mask } from '../secrets/mask.ts'
+import type { Mask } from '../secrets/mask-results.ts'
 import type { CallProgress, ProgressNote, Returned, Tool, ToolContext, ToolResult } from '../tool.ts'
 import { failedWith, failure, toForwardedResult, toResult } from '../tool-result.ts'
 import type { Batch } from './batch.ts'

@@ -1,6 +1,5 @@
 import { canonicalJson, isRecord } from '../json.ts'
 import { type Check, type Evaluation, fail, type Visit } from './evaluation.ts'
-import { FORMATS } from './formats.ts'
 
 /** Keywords that constrain a value directly, with their checks, in the order in which faults are reported. */
 export const ASSERTIONS: readonly (readonly [keywords: readonly string[], check: Check])[] = [
@@ -203,7 +202,7 @@ function checkPattern(visit: Visit): boolean {
 function checkFormat(visit: Visit): boolean {
   const { evaluation, node, instance } = visit
   if (typeof instance !== 'string') return true
-  const isValid = FORMATS.get(String(node.format))
+  const isValid = evaluation.schema.formats?.get(String(node.format))
   evaluation.spend(instance.length * 4)
   return isValid === undefined || isValid(instance) || fail('format', visit)
 }

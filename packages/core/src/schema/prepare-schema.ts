@@ -2,8 +2,9 @@ import { describeError } from '../errors.ts'
 import { isRecord, setOwn } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import { isRef, isTexts, LISTS, MAPS, SCHEMAS, type SchemaNode, type SchemaPart, SHAPES } from './keywords.ts'
-import { linearPattern, type TextTest } from './linear-pattern.ts'
+import type { TextTest } from './linear-pattern.ts'
 import { type ResolvedRefs, resolveRefs } from './resolve-refs.ts'
+import type { TextChecks } from './text-checks.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
@@ -14,6 +15,7 @@ export interface PreparedSchema {
   /** The tests for `pattern` and for the keys of `patternProperties`. */
   readonly tests: ReadonlyMap<SchemaNode, TextTest>
   readonly keyTests: ReadonlyMap<SchemaNode, readonly KeyTest[]>
+  readonly formats: TextChecks['formats'] | undefined
   /** The values of each `enum`. */
   readonly choices: ReadonlyMap<SchemaNode, Choices>
   /** Whether `unevaluatedProperties` or `unevaluatedItems` occurs anywhere. */
@@ -46,7 +48,7 @@ const NO_REFS: ResolvedRefs = { targets: new Map(), dangling: [] }
  * Copies a schema without the parts that cannot be evaluated: malformed keywords, an empty `enum`, patterns that are
  * invalid or too expensive, unresolved references. Throws if the schema is cyclic, too deep or too large.
  */
-export function prepareSchema(schema: JsonSchema): PreparedSchema {
+export function prepareSchema(schema: JsonSchema, textChecks?: TextChecks): PreparedSchema {
   const draft = draftOf(schema)
   const faults: string[] = []
   const tests = new Map<SchemaNode, TextTest>()
@@ -59,7 +61,8 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
   const root = copy(schema, '#', 0) ?? true
   const { targets, dangling } = hasRefs ? resolveRefs(root) : NO_REFS
   faults.push(...dangling)
-  return { root, draft, targets, tests, keyTests, choices, hasUnevaluated, faults }
+  const { formats } = textChecks ?? {}
+  return { root, draft, targets, tests, keyTests, formats, choices, hasUnevaluated, faults }
 
   function copy(value: unknown, at: string, depth: number): SchemaPart | undefined {
     if (typeof value === 'boolean') return value
@@ -139,8 +142,10 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
     if (weight > MAX_PATTERN_WEIGHT || patternWeight > MAX_SCHEMA_PATTERN_WEIGHT) {
       return reject(at, 'is too large')
     }
+    if (textChecks === undefined)
+      throw new Error('patterns cannot be checked: loadTextChecks() was not called')
     try {
-      return linearPattern(pattern)
+      return textChecks.linearPattern(pattern)
     } catch (thrown) {
       return reject(at, `cannot be evaluated safely (${describeError(thrown)})`)
     }

@@ -13,7 +13,7 @@ import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { BestInstalled } from './best-installed.ts'
 import type { CatalogueSearch } from './catalogue-search.ts'
-import { LoadedIndex } from './loaded-index.ts'
+import { loadedLater, patternSearcher } from './loaded-index.ts'
 import { ExactNames } from './query/exact-names.ts'
 import { adviceFor, type SearchMatch, type SearchOptions, type SearchResult } from './search-result.ts'
 import {
@@ -253,22 +253,11 @@ export const SEARCHERS = {
   lexical: () => loadedLater({ name: 'lexical' }, async () => (await import('./lexical.ts')).lexical()),
   weighted: () =>
     loadedLater({ name: 'weighted', order: 'fixed' }, async () => (await import('./weighted.ts')).weighted()),
-  regex: () =>
-    loadedLater({ name: 'regex', reads: 'pattern', order: 'fixed' }, async () =>
-      (await import('./regex.ts')).regex(),
-    ),
+  regex: patternSearcher,
 } satisfies Record<string, () => Searcher>
 
 /** The searchers that `searcher` takes by name. */
 export type SearcherName = keyof typeof SEARCHERS
-
-/** A searcher that is loaded by its first search: a bundle for a browser can load it then. */
-function loadedLater(
-  { name, reads = 'words', order = 'fit' }: Pick<Searcher, 'name' | 'reads' | 'order'>,
-  load: () => Promise<Searcher>,
-): Searcher {
-  return { name, reads, order, open: () => new LoadedIndex(load) }
-}
 
 const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
 
