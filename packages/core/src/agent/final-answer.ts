@@ -39,7 +39,7 @@ export class FinalAnswer {
     const { SchemaCache } = await import('../schema/check-arguments.ts')
     const { checkOutput } = await import('../schema/check-output.ts')
     const schemas = new SchemaCache()
-    await schemas.loadTextChecks()
+    await schemas.loadRareChecks()
     const compiled = schemas.compile(this.#jsonSchema, () => {})
     const checked = checkOutput(compiled, value)
     if (checked.kind === 'invalid') return { fault: checked.error }

@@ -75,8 +75,8 @@ export class CallRunner {
   async #run(calls: readonly ToolCall[], context: CallContext, scope: CallScope): Promise<CallResult[]> {
     const budgetChars = context.resultBudgetChars ?? this.#settings.resultBudgetChars
     const schemas = this.#state.schemas ?? (await this.#state.loadSchemas())
-    if (calls.some((call) => schemas.lacksTextChecks(parametersOf(call, scope))))
-      await schemas.loadTextChecks()
+    if (calls.some((call) => schemas.lacksRareChecks(parametersOf(call, scope))))
+      await schemas.loadRareChecks()
     // What each call is guaranteed before any result is known.
     const shareChars = Math.floor(budgetChars / Math.max(calls.length, 1))
     const dryRun = context.dryRun ? (await import('../secrets/mask-arguments.ts')).maskArguments : undefined

@@ -149,22 +149,37 @@ describe('mistakes of models are corrected where nothing is lost', () => {
 })
 
 describe('a compiled schema', () => {
-  const noted = (schema: unknown) => {
+  const noted = async (schema: unknown) => {
     const faults: string[][] = []
     const cache = new SchemaCache()
+    await cache.loadRareChecks()
     const compile = () => cache.compile(schema as JsonSchema, (found) => faults.push([...found]))
     return { first: compile(), second: compile(), faults }
   }
 
-  test('is compiled once, and its faults are reported once', () => {
-    const { first, second, faults } = noted({ properties: { a: { enum: [] } } })
+  test('is compiled once, and its faults are reported once', async () => {
+    const { first, second, faults } = await noted({ properties: { a: { enum: [] } } })
     expect(second).toBe(first)
     expect(faults).toEqual([['#/properties/a/enum has an invalid value']])
-    expect(noted({ type: 'object' }).faults).toEqual([])
+    expect((await noted({ type: 'object' })).faults).toEqual([])
   })
 
-  test('that is unusable is reported by its reason alone', () => {
-    const { first, faults } = noted({ allOf: [{ $ref: '#' }], enum: [] })
+  test.each([
+    { properties: { a: { pattern: '^x' } } },
+    { patternProperties: { '^x': {} } },
+    { items: { format: 'date' } },
+    { $defs: { a: {} }, properties: { a: { $ref: '#/$defs/a' } } },
+  ])('is never checked without what its keywords need: %j', async (schema) => {
+    const cache = new SchemaCache()
+    expect(cache.lacksRareChecks(schema)).toBe(true)
+    expect(() => cache.compile(schema, () => {})).toThrow('loadRareChecks() was not called')
+    await cache.loadRareChecks()
+    expect(cache.lacksRareChecks(schema)).toBe(false)
+    expect(cache.compile(schema, () => {}).faults).toEqual([])
+  })
+
+  test('that is unusable is reported by its reason alone', async () => {
+    const { first, faults } = await noted({ allOf: [{ $ref: '#' }], enum: [] })
     expect(faults).toEqual([[first.unusable]])
     expect(first.unusable).toContain('levels deep')
   })

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../tool.ts'
 import { coerce } from './coerce.ts'
 import { CompiledSchema, checkBudget } from './compiled-schema.ts'
 import type { FoundFaults } from './describe-faults.ts'
-import type { TextChecks } from './text-checks.ts'
+import type { RareChecks } from './rare-checks.ts'
 
 /** Valid arguments, in a copy that the tool may change, or what is wrong: a text, or faults for `describeFaults()`. */
 export type CheckedArguments =
@@ -14,16 +14,16 @@ export type CheckedArguments =
 /** Caches compiled schemas. An entry is dropped with its tool. */
 export class SchemaCache {
   readonly #compiled = new WeakMap<object, CompiledSchema>()
-  #textChecks: TextChecks | undefined
+  #rareChecks: RareChecks | undefined
 
-  /** Whether `loadTextChecks()` must be called before a schema is compiled: few have patterns or formats. */
-  lacksTextChecks(schema: JsonSchema | undefined): boolean {
-    if (this.#textChecks !== undefined || !isRecord(schema) || this.#compiled.has(schema)) return false
-    return CHECKS_TEXTS.test(JSON.stringify(schema))
+  /** Whether `loadRareChecks()` must be called before a schema is compiled: few have patterns, formats or references. */
+  lacksRareChecks(schema: JsonSchema | undefined): boolean {
+    if (this.#rareChecks !== undefined || !isRecord(schema) || this.#compiled.has(schema)) return false
+    return IS_RARE.test(JSON.stringify(schema))
   }
 
-  async loadTextChecks(): Promise<void> {
-    this.#textChecks = await import('./text-checks.ts')
+  async loadRareChecks(): Promise<void> {
+    this.#rareChecks = await import('./rare-checks.ts')
   }
 
   /** Compiles a schema. `onFaults` is called once, with the parts of it that cannot be evaluated. */
@@ -32,10 +32,10 @@ export class SchemaCache {
     const known = this.#compiled.get(key)
     if (known) return known
     // Never unchecked: the call fails instead.
-    if (this.lacksTextChecks(schema)) throw new Error('loadTextChecks() was not called')
+    if (this.lacksRareChecks(schema)) throw new Error('loadRareChecks() was not called')
     const compiled = new CompiledSchema(
       isRecord(schema) || schema === false ? schema : true,
-      this.#textChecks,
+      this.#rareChecks,
     )
     this.#compiled.set(key, compiled)
     const faults = compiled.unusable === undefined ? compiled.faults : [compiled.unusable]
@@ -49,7 +49,7 @@ export class SchemaCache {
   }
 }
 
-const CHECKS_TEXTS = /"(?:pattern|patternProperties|format)":/
+const IS_RARE = /"(?:pattern|patternProperties|format|\$ref|\$dynamicRef|\$recursiveRef)":/
 
 const ANYTHING = {}
 const NOTHING = {}

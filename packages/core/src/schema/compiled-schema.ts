@@ -7,7 +7,7 @@ import type { FoundFaults } from './describe-faults.ts'
 import { Evaluation, FaultList, TooMuchWork } from './evaluation.ts'
 import type { SchemaNode, SchemaPart } from './keywords.ts'
 import { type PreparedSchema, prepareSchema } from './prepare-schema.ts'
-import type { TextChecks } from './text-checks.ts'
+import type { RareChecks } from './rare-checks.ts'
 
 /** Whether an instance matches a schema; `unchecked` if the check is too expensive. */
 export type Verdict =
@@ -26,10 +26,10 @@ export class CompiledSchema {
   readonly faults: readonly string[]
   readonly #prepared: PreparedSchema | undefined
 
-  /** A schema with patterns or formats needs `textChecks`. */
-  constructor(schema: JsonSchema, textChecks?: TextChecks) {
+  /** A schema with patterns, formats or references needs `rareChecks`. */
+  constructor(schema: JsonSchema, rareChecks?: RareChecks) {
     try {
-      this.#prepared = prepareSchema(schema, textChecks)
+      this.#prepared = prepareSchema(schema, rareChecks)
     } catch (thrown) {
       this.unusable = describeError(thrown)
     }

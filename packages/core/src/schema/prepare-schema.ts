@@ -3,8 +3,8 @@ import { isRecord, setOwn } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import { isRef, isTexts, LISTS, MAPS, SCHEMAS, type SchemaNode, type SchemaPart, SHAPES } from './keywords.ts'
 import type { TextTest } from './linear-pattern.ts'
-import { type ResolvedRefs, resolveRefs } from './resolve-refs.ts'
-import type { TextChecks } from './text-checks.ts'
+import type { RareChecks } from './rare-checks.ts'
+import type { ResolvedRefs } from './resolve-refs.ts'
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
@@ -15,7 +15,7 @@ export interface PreparedSchema {
   /** The tests for `pattern` and for the keys of `patternProperties`. */
   readonly tests: ReadonlyMap<SchemaNode, TextTest>
   readonly keyTests: ReadonlyMap<SchemaNode, readonly KeyTest[]>
-  readonly formats: TextChecks['formats'] | undefined
+  readonly formats: RareChecks['formats'] | undefined
   /** The values of each `enum`. */
   readonly choices: ReadonlyMap<SchemaNode, Choices>
   /** Whether `unevaluatedProperties` or `unevaluatedItems` occurs anywhere. */
@@ -48,7 +48,7 @@ const NO_REFS: ResolvedRefs = { targets: new Map(), dangling: [] }
  * Copies a schema without the parts that cannot be evaluated: malformed keywords, an empty `enum`, patterns that are
  * invalid or too expensive, unresolved references. Throws if the schema is cyclic, too deep or too large.
  */
-export function prepareSchema(schema: JsonSchema, textChecks?: TextChecks): PreparedSchema {
+export function prepareSchema(schema: JsonSchema, rareChecks?: RareChecks): PreparedSchema {
   const draft = draftOf(schema)
   const faults: string[] = []
   const tests = new Map<SchemaNode, TextTest>()
@@ -59,9 +59,9 @@ export function prepareSchema(schema: JsonSchema, textChecks?: TextChecks): Prep
   let nodes = 0
   let patternWeight = 0
   const root = copy(schema, '#', 0) ?? true
-  const { targets, dangling } = hasRefs ? resolveRefs(root) : NO_REFS
+  const { targets, dangling } = hasRefs ? loaded().resolveRefs(root) : NO_REFS
   faults.push(...dangling)
-  const { formats } = textChecks ?? {}
+  const { formats } = rareChecks ?? {}
   return { root, draft, targets, tests, keyTests, formats, choices, hasUnevaluated, faults }
 
   function copy(value: unknown, at: string, depth: number): SchemaPart | undefined {
@@ -142,13 +142,17 @@ export function prepareSchema(schema: JsonSchema, textChecks?: TextChecks): Prep
     if (weight > MAX_PATTERN_WEIGHT || patternWeight > MAX_SCHEMA_PATTERN_WEIGHT) {
       return reject(at, 'is too large')
     }
-    if (textChecks === undefined)
-      throw new Error('patterns cannot be checked: loadTextChecks() was not called')
+    const { linearPattern } = loaded()
     try {
-      return textChecks.linearPattern(pattern)
+      return linearPattern(pattern)
     } catch (thrown) {
       return reject(at, `cannot be evaluated safely (${describeError(thrown)})`)
     }
+  }
+
+  function loaded(): RareChecks {
+    if (rareChecks === undefined) throw new Error('loadRareChecks() was not called')
+    return rareChecks
   }
 
   function reject(at: string, reason: string): undefined {
