@@ -3,11 +3,13 @@ import type { DeferredResult } from '../meta-tools/search-session.ts'
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import type { SearchHistory, SessionSearchOptions } from './search-history.ts'
+import type { TurnHints } from './turn-hints.ts'
 
 /** The searches of one session. What they need is loaded with the first one. */
 export class SessionSearch {
   readonly #options: SessionSearchOptions
   #history: SearchHistory | undefined
+  #hints: Promise<TurnHints> | undefined
 
   constructor(options: SessionSearchOptions) {
     this.#options = options
@@ -15,7 +17,8 @@ export class SessionSearch {
 
   /** The messages with the hints of this conversation. */
   async hinted<Message>(messages: readonly Message[]): Promise<readonly Message[]> {
-    return (await this.#open()).hinted(messages)
+    this.#hints ??= this.#openHints()
+    return (await this.#hints).added(messages)
   }
 
   /** Finds tools the session may use, shown or not. */
@@ -40,6 +43,11 @@ export class SessionSearch {
     scope: Pick<CallScope, 'resolve'>,
   ): Promise<void> {
     await this.#history?.called(calls, results, scope)
+  }
+
+  async #openHints(): Promise<TurnHints> {
+    const { SessionHints, TurnHints } = await import('./turn-hints.ts')
+    return new TurnHints(new SessionHints(await this.#open()))
   }
 
   async #open(): Promise<SearchHistory> {
