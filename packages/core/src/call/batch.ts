@@ -17,8 +17,7 @@ export interface Batch {
   readonly schemas: SchemaCache
   readonly sessionId: string
   readonly turnCount: number
-  /** Masks secrets in the arguments that a dry run shows; undefined when calls run. */
-  readonly dryRun: ((args: unknown) => unknown) | undefined
+  readonly isDryRun: boolean
   /** For tools without their own deadline, for each hook of the registry and for the spill; 0 = none. */
   readonly timeoutMs: number
   readonly attachments: readonly Attachment[]

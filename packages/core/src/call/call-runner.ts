@@ -25,7 +25,7 @@ import type { ValidCall } from './ask-about.ts'
 import type { Batch, HookList } from './batch.ts'
 import type { CallContext, CallHooks, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'
-import { describeInvalid, type OpenCall, openCall } from './open-call.ts'
+import { type OpenCall, openCall } from './open-call.ts'
 import { runCall } from './run-call.ts'
 import { BatchAbort } from './run-within.ts'
 import { Slots } from './slots.ts'
@@ -79,15 +79,10 @@ export class CallRunner {
       await schemas.loadRareChecks()
     // What each call is guaranteed before any result is known.
     const shareChars = Math.floor(budgetChars / Math.max(calls.length, 1))
-    const dryRun = context.dryRun ? (await import('../secrets/mask-arguments.ts')).maskArguments : undefined
-    const batch = this.#openBatch(context, scope, { shareChars, schemas, dryRun })
+    const batch = this.#openBatch(context, scope, { shareChars, schemas })
     try {
       const checked = calls.map((call) => openCall(call, batch))
-      const isInvalid = checked.some(({ step }) => 'faults' in step)
-      const described = isInvalid
-        ? await Promise.all(checked.map((call) => describeInvalid(call, batch)))
-        : checked
-      const opened = await withAnswers(described, batch)
+      const opened = await withAnswers(await explained(checked, batch), batch)
       const uses = opened.flatMap(({ target, isUse }) => (isUse && target ? [target] : []))
       if (uses.length > 0) scope.noteUses(uses)
       const seen = opened.flatMap(({ target, step }) =>
@@ -121,7 +116,7 @@ export class CallRunner {
     scope: CallScope,
   ): Promise<readonly AskAnswer[] | undefined> {
     const schemas = this.#state.schemas ?? (await this.#state.loadSchemas())
-    const batch = this.#openBatch(readContext(context), scope, { shareChars: 0, schemas, dryRun: undefined })
+    const batch = this.#openBatch(readContext(context), scope, { shareChars: 0, schemas })
     try {
       return batch.onAsk && (await (await import('./ask-about.ts')).answersTo(calls, batch))
     } finally {
@@ -129,11 +124,7 @@ export class CallRunner {
     }
   }
 
-  #openBatch(
-    context: CallContext,
-    scope: CallScope,
-    parts: Pick<Batch, 'shareChars' | 'schemas' | 'dryRun'>,
-  ): Batch {
+  #openBatch(context: CallContext, scope: CallScope, parts: Pick<Batch, 'shareChars' | 'schemas'>): Batch {
     const { maxParallel } = context
     const settings = scope.canReadResults ? this.#settings : this.#settingsWithoutSpill
     const timeoutMs = context.timeoutMs ?? settings.timeoutMs
@@ -143,6 +134,7 @@ export class CallRunner {
       state: this.#state,
       sessionId: context.sessionId,
       turnCount: context.turnCount ?? 0,
+      isDryRun: context.dryRun === true,
       timeoutMs,
       attachments: context.attachments ?? [],
       onProgress: context.onProgress,
@@ -181,6 +173,13 @@ function parametersOf(call: ToolCall, scope: CallScope): JsonSchema | undefined 
     // Its result will say so.
     return undefined
   }
+}
+
+/** The calls with the answers of those that run nothing. */
+async function explained(opened: readonly OpenCall[], batch: Batch): Promise<readonly OpenCall[]> {
+  if (opened.every(({ step }) => 'args' in step || 'answer' in step)) return opened
+  const { explainCall } = await import('./explain-call.ts')
+  return opened.map((call) => explainCall(call, batch))
 }
 
 /** Asks a person about the calls that need one. Those that may not run are answered. */

@@ -6,9 +6,8 @@ import type { ReduceContext, Tool, ToolResult } from '../tool.ts'
 import { failedWith, failure, readReturned, textOf, toForwardedResult } from '../tool-result.ts'
 import { type Batch, partFailed } from './batch.ts'
 import type { CallTarget } from './call-scope.ts'
-import { calledAs, checkCall, invalidArguments, type OpenCall } from './open-call.ts'
+import { calledAs, checkCall, type OpenCall } from './open-call.ts'
 import { runTool } from './run-tool.ts'
-import { traceCall } from './trace.ts'
 
 /** A call with its result, before the batch's budget is shared. */
 export interface AnsweredCall extends OpenCall {
@@ -24,7 +23,10 @@ export async function runCall(opened: OpenCall, batch: Batch): Promise<AnsweredC
   const { toolCallId } = call
   const { state, sessionId, emit } = batch
   const running = new RunningCall(opened, batch)
-  const result = await traceCall({ name: toolName, toolCallId, sessionId }, () => running.run())
+  const run = () => running.run()
+  const result = isTraced()
+    ? await (await import('./trace.ts')).traceCall({ name: toolName, toolCallId, sessionId }, run)
+    : await run()
   const durationMs = state.now() - startedAt
   emit({
     type: 'call-finished',
@@ -41,6 +43,11 @@ export async function runCall(opened: OpenCall, batch: Batch): Promise<AnsweredC
   // Field by field: spreading the open call takes longer than the rest of this function.
   const { unreduced } = running
   return { call, toolName, startedAt, target, isUse, step, result, durationMs, unreduced }
+}
+
+/** Whether OpenTelemetry is there: most programs do not need the code for it. */
+function isTraced(): boolean {
+  return Symbol.for('opentelemetry.js.api.1') in globalThis
 }
 
 /** One running call: hooks, the tool or the cache, the reducer, the mask. */
@@ -105,6 +112,7 @@ class RunningCall {
       ? checkCall(target, before.args, call, this.#batch)
       : { ok: true as const, args: validArgs }
     if (!checked.ok) {
+      const { invalidArguments } = await import('./explain-call.ts')
       const how = { showsSchema: false, batch: this.#batch, note: ' (after a hook changed them)' }
       return invalidArguments(target, checked.error, how)
     }
