@@ -29,7 +29,7 @@ export { describeError } from './errors.ts'
 export type { Emit, UnmatchedPattern } from './events.ts'
 export type { Trace } from './finding.ts'
 export { canonicalJson, hashText, hasMoreKeys, isRecord, parseJson, setOwn } from './json.ts'
-export { refusalToRead } from './meta-tools/call-tool.ts'
+export { refusalToRead } from './meta-tools/explain-dispatch.ts'
 export { readResult } from './meta-tools/read-result.ts'
 export {
   checkName,

@@ -26,6 +26,7 @@ import type { Batch, HookList } from './batch.ts'
 import type { CallContext, CallHooks, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'
 import { type OpenCall, openCall } from './open-call.ts'
+import { readCalls } from './read-calls.ts'
 import { runCall } from './run-call.ts'
 import { BatchAbort } from './run-within.ts'
 import { Slots } from './slots.ts'
@@ -182,21 +183,10 @@ async function explained(opened: readonly OpenCall[], batch: Batch): Promise<rea
   return opened.map((call) => explainCall(call, batch))
 }
 
-/** Asks a person about the calls that need one. Those that may not run are answered. */
 async function withAnswers(opened: readonly OpenCall[], batch: Batch): Promise<readonly OpenCall[]> {
-  const valid = opened.flatMap(({ call, target, step }) =>
-    target && 'args' in step && batch.scope.asks(target)
-      ? [{ toolCallId: call.toolCallId, target, args: step.args, call }]
-      : [],
-  )
-  if (valid.length === 0 || batch.lateResult !== undefined) return opened
-  const { askAbout } = await import('./ask-about.ts')
-  const results = await askAbout(valid, batch)
-  const answers = new Map(valid.map(({ call }, index) => [call, results[index]]))
-  return opened.map((one) => {
-    const answer = answers.get(one.call)
-    return answer === undefined ? one : { ...one, isUse: false, step: { answer } }
-  })
+  const isAsked = ({ target, step }: OpenCall) => target && 'args' in step && batch.scope.asks(target)
+  if (batch.lateResult !== undefined || !opened.some(isAsked)) return opened
+  return (await import('./ask-about.ts')).withAnswers(opened, batch)
 }
 
 function answerAll(calls: readonly ToolCall[], result: ToolResult): CallResult[] {
@@ -308,26 +298,4 @@ export function sessionIdOf(context: unknown): string {
   } catch {
     return ''
   }
-}
-
-function readCalls(calls: unknown): ToolCall[] {
-  try {
-    return Array.isArray(calls) ? Array.from(calls, readCall) : []
-  } catch {
-    return []
-  }
-}
-
-/** Reads a call. Missing fields become empty text, so that it still gets a result. */
-function readCall(given: unknown): ToolCall {
-  try {
-    const { toolCallId, name, args } = given as { [key: string]: unknown }
-    return { toolCallId: asText(toolCallId), name: asText(name), args }
-  } catch {
-    return { toolCallId: '', name: '', args: undefined }
-  }
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }

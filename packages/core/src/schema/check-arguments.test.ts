@@ -168,6 +168,8 @@ describe('a compiled schema', () => {
     { properties: { a: { pattern: '^x' } } },
     { patternProperties: { '^x': {} } },
     { items: { format: 'date' } },
+    { uniqueItems: true },
+    { multipleOf: 5 },
     { $defs: { a: {} }, properties: { a: { $ref: '#/$defs/a' } } },
   ])('is never checked without what its keywords need: %j', async (schema) => {
     const cache = new SchemaCache()

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../tool.ts'
 import { coerce } from './coerce.ts'
 import { CompiledSchema, checkBudget } from './compiled-schema.ts'
 import type { FoundFaults } from './describe-faults.ts'
-import type { RareChecks } from './rare-checks.ts'
+import type { RareChecks } from './prepare-schema.ts'
 
 /** Valid arguments, in a copy that the tool may change, or what is wrong: a text, or faults for `describeFaults()`. */
 export type CheckedArguments =
@@ -16,7 +16,7 @@ export class SchemaCache {
   readonly #compiled = new WeakMap<object, CompiledSchema>()
   #rareChecks: RareChecks | undefined
 
-  /** Whether `loadRareChecks()` must be called before a schema is compiled: few have patterns, formats or references. */
+  /** Whether `loadRareChecks()` must be called before a schema is compiled: few have rare keywords. */
   lacksRareChecks(schema: JsonSchema | undefined): boolean {
     if (this.#rareChecks !== undefined || !isRecord(schema) || this.#compiled.has(schema)) return false
     return IS_RARE.test(JSON.stringify(schema))
@@ -49,7 +49,8 @@ export class SchemaCache {
   }
 }
 
-const IS_RARE = /"(?:pattern|patternProperties|format|\$ref|\$dynamicRef|\$recursiveRef)":/
+const IS_RARE =
+  /"(?:pattern|patternProperties|format|uniqueItems|multipleOf|\$ref|\$dynamicRef|\$recursiveRef)":/
 
 const ANYTHING = {}
 const NOTHING = {}

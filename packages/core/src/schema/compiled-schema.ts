@@ -6,8 +6,7 @@ import { checksOf } from './applicators.ts'
 import type { FoundFaults } from './describe-faults.ts'
 import { Evaluation, FaultList, TooMuchWork } from './evaluation.ts'
 import type { SchemaNode, SchemaPart } from './keywords.ts'
-import { type PreparedSchema, prepareSchema } from './prepare-schema.ts'
-import type { RareChecks } from './rare-checks.ts'
+import { type PreparedSchema, prepareSchema, type RareChecks } from './prepare-schema.ts'
 
 /** Whether an instance matches a schema; `unchecked` if the check is too expensive. */
 export type Verdict =
@@ -26,7 +25,7 @@ export class CompiledSchema {
   readonly faults: readonly string[]
   readonly #prepared: PreparedSchema | undefined
 
-  /** A schema with patterns, formats or references needs `rareChecks`. */
+  /** A schema with rare keywords needs `rareChecks`. */
   constructor(schema: JsonSchema, rareChecks?: RareChecks) {
     try {
       this.#prepared = prepareSchema(schema, rareChecks)

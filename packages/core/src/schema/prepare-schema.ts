@@ -3,8 +3,10 @@ import { isRecord, setOwn } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import { isRef, isTexts, LISTS, MAPS, SCHEMAS, type SchemaNode, type SchemaPart, SHAPES } from './keywords.ts'
 import type { TextTest } from './linear-pattern.ts'
-import type { RareChecks } from './rare-checks.ts'
 import type { ResolvedRefs } from './resolve-refs.ts'
+
+/** What is loaded for schemas with rare keywords. */
+export type RareChecks = typeof import('./rare-checks.ts')
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
@@ -15,7 +17,7 @@ export interface PreparedSchema {
   /** The tests for `pattern` and for the keys of `patternProperties`. */
   readonly tests: ReadonlyMap<SchemaNode, TextTest>
   readonly keyTests: ReadonlyMap<SchemaNode, readonly KeyTest[]>
-  readonly formats: RareChecks['formats'] | undefined
+  readonly rare: RareChecks | undefined
   /** The values of each `enum`. */
   readonly choices: ReadonlyMap<SchemaNode, Choices>
   /** Whether `unevaluatedProperties` or `unevaluatedItems` occurs anywhere. */
@@ -48,7 +50,7 @@ const NO_REFS: ResolvedRefs = { targets: new Map(), dangling: [] }
  * Copies a schema without the parts that cannot be evaluated: malformed keywords, an empty `enum`, patterns that are
  * invalid or too expensive, unresolved references. Throws if the schema is cyclic, too deep or too large.
  */
-export function prepareSchema(schema: JsonSchema, rareChecks?: RareChecks): PreparedSchema {
+export function prepareSchema(schema: JsonSchema, rare?: RareChecks): PreparedSchema {
   const draft = draftOf(schema)
   const faults: string[] = []
   const tests = new Map<SchemaNode, TextTest>()
@@ -61,8 +63,7 @@ export function prepareSchema(schema: JsonSchema, rareChecks?: RareChecks): Prep
   const root = copy(schema, '#', 0) ?? true
   const { targets, dangling } = hasRefs ? loaded().resolveRefs(root) : NO_REFS
   faults.push(...dangling)
-  const { formats } = rareChecks ?? {}
-  return { root, draft, targets, tests, keyTests, formats, choices, hasUnevaluated, faults }
+  return { root, draft, targets, tests, keyTests, rare, choices, hasUnevaluated, faults }
 
   function copy(value: unknown, at: string, depth: number): SchemaPart | undefined {
     if (typeof value === 'boolean') return value
@@ -120,6 +121,7 @@ export function prepareSchema(schema: JsonSchema, rareChecks?: RareChecks): Prep
   /** Precomputes what would be too expensive to compute for each instance. */
   function readKeywords(node: SchemaNode, at: string): void {
     if (isRef(node)) hasRefs = true
+    if ('format' in node || 'uniqueItems' in node || 'multipleOf' in node) loaded()
     if ('unevaluatedProperties' in node || 'unevaluatedItems' in node) hasUnevaluated = true
     if (Array.isArray(node.enum)) choices.set(node, sortChoices(node.enum))
     if (typeof node.pattern === 'string') {
@@ -151,8 +153,8 @@ export function prepareSchema(schema: JsonSchema, rareChecks?: RareChecks): Prep
   }
 
   function loaded(): RareChecks {
-    if (rareChecks === undefined) throw new Error('loadRareChecks() was not called')
-    return rareChecks
+    if (rare === undefined) throw new Error('loadRareChecks() was not called')
+    return rare
   }
 
   function reject(at: string, reason: string): undefined {

@@ -1,11 +1,9 @@
 import type { CallScope } from '../call/call-scope.ts'
 import { describeError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import { canonicalJson, hashText } from '../json.ts'
 import type { DeferredResult } from '../meta-tools/search-session.ts'
-import { isMetaTool, sourceKey } from '../names.ts'
+import { sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { Policy } from '../registry/policy.ts'
 import type { ContextMemory } from '../search/memory/usage-memory.ts'
 import { isPoor, type SearchMatch, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import { type FindRequest, SessionAudience, type ToolFinder } from '../search/tool-finder.ts'
@@ -60,9 +58,9 @@ export class SearchHistory {
   readonly #memory: ContextMemory | undefined
   #recent: readonly Searched[] = []
 
-  constructor(options: SessionSearchOptions) {
+  constructor(options: SessionSearchOptions, memory: ContextMemory | undefined) {
     this.options = options
-    this.#memory = memoryOf(options.settings)
+    this.#memory = memory
   }
 
   /** Finds tools the session may use, shown or not. */
@@ -223,27 +221,5 @@ function withVisible(
     ...(stillMissing?.length ? { missing: stillMissing } : {}),
     ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
     alreadyVisible: fitting.map(({ name }) => name),
-  }
-}
-
-/** The part of a memory that settings give access to: what was learned under another policy has no influence. */
-export function memoryOf({
-  memory,
-  policy,
-  allowlists,
-  searcher,
-}: Pick<SessionSettings, 'memory' | 'policy' | 'allowlists' | 'searcher'>): ContextMemory | undefined {
-  if (!memory) return undefined
-  const embedder = searcher.embedderName ?? ''
-  return memory.under(hashText(canonicalJson([tellingPart(policy), allowlists, embedder])))
-}
-
-/** Which meta-tools are hidden, and a filter of nothing, say nothing about the tools that may be found. */
-function tellingPart({ deny = [], filter = {}, ...policy }: Policy): Policy {
-  const denied = deny.filter((name) => !isMetaTool(name))
-  return {
-    ...policy,
-    ...(denied.length === 0 ? {} : { deny: denied }),
-    ...(Object.keys(filter).length === 0 ? {} : { filter }),
   }
 }

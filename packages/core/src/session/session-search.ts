@@ -1,8 +1,10 @@
 import type { CallScope } from '../call/call-scope.ts'
 import type { DeferredResult } from '../meta-tools/search-session.ts'
+import type { ContextMemory } from '../search/memory/usage-memory.ts'
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import type { SearchHistory, SessionSearchOptions } from './search-history.ts'
+import type { SessionSettings } from './settings.ts'
 import type { TurnHints } from './turn-hints.ts'
 
 /** The searches of one session. What they need is loaded with the first one. */
@@ -52,7 +54,14 @@ export class SessionSearch {
 
   async #open(): Promise<SearchHistory> {
     const { SearchHistory } = await import('./search-history.ts')
-    this.#history ??= new SearchHistory(this.#options)
+    const memory = await memoryOf(this.#options.settings)
+    this.#history ??= new SearchHistory(this.#options, memory)
     return this.#history
   }
+}
+
+/** What searches with these settings may learn from. */
+export async function memoryOf(settings: SessionSettings): Promise<ContextMemory | undefined> {
+  const { memory } = settings
+  return memory ? (await import('./memory-part.ts')).memoryPart({ ...settings, memory }) : undefined
 }

@@ -33,7 +33,7 @@ import { type SentRequest, SharedPrefixes, settingsId } from './prompt-prefix.ts
 import type { ScriptEngine } from './script-engine.ts'
 import { Session } from './session.ts'
 import { type ScopeOptions, SessionScope } from './session-scope.ts'
-import { SessionSearch } from './session-search.ts'
+import { memoryOf, SessionSearch } from './session-search.ts'
 import { SessionViews } from './session-views.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { SharedDefinitions } from './shared-definitions.ts'
@@ -179,8 +179,7 @@ export class Sessions {
     await this.#prepareMemory(settings)
     const { searcher } = settings
     const audience = this.#scope(policy)
-    const { memoryOf } = await import('./search-history.ts')
-    const request = { ...options, query, searcher, audience, memory: memoryOf(settings) }
+    const request = { ...options, query, searcher, audience, memory: await memoryOf(settings) }
     const { result } = await this.finder.find(request)
     return result
   }
