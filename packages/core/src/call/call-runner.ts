@@ -83,7 +83,8 @@ export class CallRunner {
     const batch = this.#openBatch(context, scope, { shareChars, schemas })
     try {
       const checked = calls.map((call) => openCall(call, batch))
-      const opened = await withAnswers(await explained(checked, batch), batch)
+      const isExplained = checked.every(({ step }) => 'args' in step || 'answer' in step)
+      const opened = await withAnswers(isExplained ? checked : await explained(checked, batch), batch)
       const uses = opened.flatMap(({ target, isUse }) => (isUse && target ? [target] : []))
       if (uses.length > 0) scope.noteUses(uses)
       const seen = opened.flatMap(({ target, step }) =>
@@ -178,7 +179,6 @@ function parametersOf(call: ToolCall, scope: CallScope): JsonSchema | undefined 
 
 /** The calls with the answers of those that run nothing. */
 async function explained(opened: readonly OpenCall[], batch: Batch): Promise<readonly OpenCall[]> {
-  if (opened.every(({ step }) => 'args' in step || 'answer' in step)) return opened
   const { explainCall } = await import('./explain-call.ts')
   return opened.map((call) => explainCall(call, batch))
 }
