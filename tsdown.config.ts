@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig, type UserConfig } from 'tsdown'
+import { CORE_CHUNKS } from './scripts/core-chunks.ts'
 
 const { compilerOptions } = JSON.parse(readFileSync('./tsconfig.json', 'utf8'))
 
@@ -25,14 +26,7 @@ const STRIPS_TYPES = [
 // Few files load sooner than many: each group is loaded whole by whoever needs a part, with what it imports. Few packages
 // are bundled, and no types of optional SDKs: small ones that every start loads, and one table of the tokenizer's 30 MB.
 export default defineConfig([
-  library('core', {
-    bundled: ['tokenx'],
-    groups: [
-      { name: 'core', test: /core[\\/]src[\\/](index|internal)\.ts$/, priority: 4 },
-      // What checks arguments is loaded by the first call, also in a browser.
-      { name: 'arguments', test: /src[\\/]schema[\\/]check-arguments\.ts$/, priority: 5 },
-    ],
-  }),
+  library('core', { bundled: ['tokenx'], groups: CORE_CHUNKS }),
   library('embedder', { bundled: ['gpt-tokenizer'] }),
   library('mcp', {
     groups: [{ name: 'servers', test: /mcp[\\/]src[\\/](stores[\\/])?index\.ts$/, priority: 3 }],

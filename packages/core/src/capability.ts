@@ -180,3 +180,9 @@ export const BACKEND_RULES: OptionRules<CapabilityBackends> = {
 export function checkCapabilityRequest(tool: string, request: unknown): void {
   checkOptions<CapabilityRequest>(`the capabilities of "${tool}"`, request, CAPABILITY_RULES)
 }
+
+/** What a tool declares. Unknown names count too: it must not run without them. */
+export function declaredNames(request: CapabilityRequest | undefined): CapabilityName[] {
+  if (request === undefined) return []
+  return (Object.keys(request) as CapabilityName[]).filter((name) => request[name] !== undefined)
+}

@@ -29,7 +29,7 @@ export { describeError } from './errors.ts'
 export type { Emit, UnmatchedPattern } from './events.ts'
 export type { Trace } from './finding.ts'
 export { canonicalJson, hashText, hasMoreKeys, isRecord, parseJson, setOwn } from './json.ts'
-export { refusalToRead } from './meta-tools/call-tool.ts'
+export { refusalToRead } from './meta-tools/explain-dispatch.ts'
 export { readResult } from './meta-tools/read-result.ts'
 export {
   checkName,
@@ -50,7 +50,8 @@ export { onFirstUse } from './on-first-use.ts'
 export { keepEnds } from './reduce/terminal.ts'
 export { matcher, type NamedTool, PermittingNames, RefusingNames } from './registry/name-patterns.ts'
 export { type PatternLists, unmatchedPatterns } from './registry/unmatched-patterns.ts'
-export type { CheckedOutput, SchemaCache } from './schema/check-arguments.ts'
+export type { SchemaCache } from './schema/check-arguments.ts'
+export type { CheckedOutput } from './schema/check-output.ts'
 export { argumentAt, type HeaderMark, headerMarks } from './schema/header-marks.ts'
 export { type FineVector, type HeldRows, holdRows, refined } from './search/vectors/row-products.ts'
 export { countVectors } from './search/vectors/saved-vectors.ts'
@@ -81,8 +82,11 @@ export { isReadOnly } from './tool.ts'
 export { textOf } from './tool-result.ts'
 
 /** Checks of arguments and outputs, which are loaded on first use. */
-export const loadSchemaChecks = (): Promise<typeof import('./schema/check-arguments.ts')> =>
-  import('./schema/check-arguments.ts')
+export const loadSchemaChecks = async () => {
+  const { SchemaCache } = await import('./schema/check-arguments.ts')
+  const { checkOutput } = await import('./schema/check-output.ts')
+  return { SchemaCache, checkOutput }
+}
 export type { CallTarget } from './call/call-scope.ts'
 export type { EventBody } from './events.ts'
 export { signatureOf, typeText } from './meta-tools/signature.ts'

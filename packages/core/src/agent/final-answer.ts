@@ -36,11 +36,12 @@ export class FinalAnswer {
     } catch {
       return { fault: 'it is not JSON' }
     }
-    const { checkOutput, SchemaCache } = await import('../schema/check-arguments.ts')
-    const checked = checkOutput(
-      new SchemaCache().compile(this.#jsonSchema, () => {}),
-      value,
-    )
+    const { SchemaCache } = await import('../schema/check-arguments.ts')
+    const { checkOutput } = await import('../schema/check-output.ts')
+    const schemas = new SchemaCache()
+    await schemas.loadRareChecks()
+    const compiled = schemas.compile(this.#jsonSchema, () => {})
+    const checked = checkOutput(compiled, value)
     if (checked.kind === 'invalid') return { fault: checked.error }
     if (!isStandardSchema(this.#schema)) return { value }
     const parsed = await validateThen(this.#schema, value, (structured) => ({

@@ -6,6 +6,7 @@ import { type AskAnswer, type AskedCall, digestOf } from './ask.ts'
 import type { Batch } from './batch.ts'
 import type { CallTarget } from './call-scope.ts'
 import { Grants } from './grants.ts'
+import type { OpenCall } from './open-call.ts'
 import { runWithin } from './run-within.ts'
 
 /** A validated call, about which a person may have to be asked. */
@@ -110,4 +111,19 @@ function refused(tool: string): ToolResult {
 
 function notAsked(tool: string, reason: string): ToolResult {
   return failure('denied', `"${tool}" needs a person's approval: ${reason}. Nothing was run; tell the user.`)
+}
+
+/** Asks a person about the calls that need one. Those that may not run are answered. */
+export async function withAnswers(opened: readonly OpenCall[], batch: Batch): Promise<readonly OpenCall[]> {
+  const valid = opened.flatMap(({ call, target, step }) =>
+    target && 'args' in step && batch.scope.asks(target)
+      ? [{ toolCallId: call.toolCallId, target, args: step.args, call }]
+      : [],
+  )
+  const results = await askAbout(valid, batch)
+  const answers = new Map(valid.map(({ call }, index) => [call, results[index]]))
+  return opened.map((one) => {
+    const answer = answers.get(one.call)
+    return answer === undefined ? one : { ...one, isUse: false, step: { answer } }
+  })
 }

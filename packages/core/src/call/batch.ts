@@ -1,7 +1,7 @@
 import type { Attachment } from '../capability.ts'
 import type { Emit } from '../events.ts'
 import type { SchemaCache } from '../schema/check-arguments.ts'
-import type { Mask } from '../secrets/mask.ts'
+import type { Mask } from '../secrets/mask-results.ts'
 import type { AskHandler } from './ask.ts'
 import type { CallContext, CallHooks, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'

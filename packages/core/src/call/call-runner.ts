@@ -17,8 +17,8 @@ import {
 } from '../check-options.ts'
 import { describeError } from '../errors.ts'
 import { isRecord } from '../json.ts'
-import { type Mask, maskFor } from '../secrets/mask.ts'
-import type { CallResult, ToolCall, ToolResult } from '../tool.ts'
+import { type Mask, maskFor } from '../secrets/mask-results.ts'
+import type { CallResult, JsonSchema, ToolCall, ToolResult } from '../tool.ts'
 import { failure } from '../tool-result.ts'
 import type { AskAnswer, AskHandler } from './ask.ts'
 import type { ValidCall } from './ask-about.ts'
@@ -26,6 +26,7 @@ import type { Batch, HookList } from './batch.ts'
 import type { CallContext, CallHooks, CallScope, CallSettings } from './call-scope.ts'
 import type { CallState } from './call-state.ts'
 import { type OpenCall, openCall } from './open-call.ts'
+import { readCalls } from './read-calls.ts'
 import { runCall } from './run-call.ts'
 import { BatchAbort } from './run-within.ts'
 import { Slots } from './slots.ts'
@@ -75,14 +76,15 @@ export class CallRunner {
   async #run(calls: readonly ToolCall[], context: CallContext, scope: CallScope): Promise<CallResult[]> {
     const budgetChars = context.resultBudgetChars ?? this.#settings.resultBudgetChars
     const schemas = this.#state.schemas ?? (await this.#state.loadSchemas())
+    if (calls.some((call) => schemas.lacksRareChecks(parametersOf(call, scope))))
+      await schemas.loadRareChecks()
     // What each call is guaranteed before any result is known.
     const shareChars = Math.floor(budgetChars / Math.max(calls.length, 1))
     const batch = this.#openBatch(context, scope, { shareChars, schemas })
     try {
-      const opened = await withAnswers(
-        calls.map((call) => openCall(call, batch)),
-        batch,
-      )
+      const checked = calls.map((call) => openCall(call, batch))
+      const isExplained = checked.every(({ step }) => 'args' in step || 'answer' in step)
+      const opened = await withAnswers(isExplained ? checked : await explained(checked, batch), batch)
       const uses = opened.flatMap(({ target, isUse }) => (isUse && target ? [target] : []))
       if (uses.length > 0) scope.noteUses(uses)
       const seen = opened.flatMap(({ target, step }) =>
@@ -166,21 +168,25 @@ export class CallRunner {
   }
 }
 
-/** Asks a person about the calls that need one. Those that may not run are answered. */
+function parametersOf(call: ToolCall, scope: CallScope): JsonSchema | undefined {
+  try {
+    return scope.resolve(call)?.entry.definition.parameters
+  } catch {
+    // Its result will say so.
+    return undefined
+  }
+}
+
+/** The calls with the answers of those that run nothing. */
+async function explained(opened: readonly OpenCall[], batch: Batch): Promise<readonly OpenCall[]> {
+  const { explainCall } = await import('./explain-call.ts')
+  return opened.map((call) => explainCall(call, batch))
+}
+
 async function withAnswers(opened: readonly OpenCall[], batch: Batch): Promise<readonly OpenCall[]> {
-  const valid = opened.flatMap(({ call, target, step }) =>
-    target && 'args' in step && batch.scope.asks(target)
-      ? [{ toolCallId: call.toolCallId, target, args: step.args, call }]
-      : [],
-  )
-  if (valid.length === 0 || batch.lateResult !== undefined) return opened
-  const { askAbout } = await import('./ask-about.ts')
-  const results = await askAbout(valid, batch)
-  const answers = new Map(valid.map(({ call }, index) => [call, results[index]]))
-  return opened.map((one) => {
-    const answer = answers.get(one.call)
-    return answer === undefined ? one : { ...one, isUse: false, step: { answer } }
-  })
+  const isAsked = ({ target, step }: OpenCall) => target && 'args' in step && batch.scope.asks(target)
+  if (batch.lateResult !== undefined || !opened.some(isAsked)) return opened
+  return (await import('./ask-about.ts')).withAnswers(opened, batch)
 }
 
 function answerAll(calls: readonly ToolCall[], result: ToolResult): CallResult[] {
@@ -292,26 +298,4 @@ export function sessionIdOf(context: unknown): string {
   } catch {
     return ''
   }
-}
-
-function readCalls(calls: unknown): ToolCall[] {
-  try {
-    return Array.isArray(calls) ? Array.from(calls, readCall) : []
-  } catch {
-    return []
-  }
-}
-
-/** Reads a call. Missing fields become empty text, so that it still gets a result. */
-function readCall(given: unknown): ToolCall {
-  try {
-    const { toolCallId, name, args } = given as { [key: string]: unknown }
-    return { toolCallId: asText(toolCallId), name: asText(name), args }
-  } catch {
-    return { toolCallId: '', name: '', args: undefined }
-  }
-}
-
-function asText(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { Tool } from '../tool.ts'
-import { IdenticalCalls, ResultCache } from './call-state.ts'
+import { IdenticalCalls } from './call-state.ts'
 import {
   callOf,
   entryOf,
@@ -10,6 +10,7 @@ import {
   fakeTool,
   runOne,
 } from './fake-scope.fixture.ts'
+import { ResultCache } from './result-cache.ts'
 import { memorySpill } from './spill.ts'
 
 describe('the same call again and again', () => {

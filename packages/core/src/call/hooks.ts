@@ -1,6 +1,6 @@
 import { describeError } from '../errors.ts'
 import { copyJson, isRecord } from '../json.ts'
-import { copyResult } from '../secrets/mask.ts'
+import { copyResult } from '../secrets/mask-results.ts'
 import { clipText } from '../text.ts'
 import type { ToolResult } from '../tool.ts'
 import { failure, readReturned, toResult } from '../tool-result.ts'

@@ -1,15 +1,19 @@
 import { readArguments } from '../json.ts'
-import { withoutHidden } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { ServerStatus } from '../registry/server-directory.ts'
 import type { CheckedArguments } from '../schema/check-arguments.ts'
-import { maskArguments } from '../secrets/mask-arguments.ts'
+import type { FoundFaults } from '../schema/describe-faults.ts'
 import { clipText } from '../text.ts'
 import type { ToolCall, ToolResult } from '../tool.ts'
 import { failedWith, failure } from '../tool-result.ts'
 import { type Batch, partFailed } from './batch.ts'
-import type { CallScope, CallTarget } from './call-scope.ts'
+import type { CallTarget } from './call-scope.ts'
 import { missingCapabilities } from './run-tool.ts'
+
+/** What `explainCall()` makes an answer of: invalid arguments, an unknown tool, or the valid arguments of a dry run. */
+export type Unexplained =
+  | { readonly faults: string | FoundFaults; readonly showsSchema: boolean }
+  | { readonly unknown: true }
+  | { readonly dryRun: unknown }
 
 /** A call that was resolved and checked: ready to run with valid arguments, or already answered. */
 export interface OpenCall {
@@ -29,6 +33,7 @@ export interface OpenCall {
         readonly answer: ToolResult /** Whether the answer has the tool's schema. */
         readonly showsSchema?: boolean
       }
+    | Unexplained
 }
 
 /** Resolves a call, asks each gate in turn, and validates its arguments. Runs nothing and never throws. */
@@ -79,16 +84,13 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
   const isUse = !isDryRun
   if (!checked.ok) {
     const showsSchema = scope.needsSchema(target)
-    return { isUse, step: { answer: invalidArguments(target, checked.error, showsSchema), showsSchema } }
+    return { isUse, step: { faults: checked.error, showsSchema } }
   }
   const guessed = unnamedArguments(target, checked.args, call, batch)
   if (guessed.length > 0 && scope.isUnseen(target)) {
-    const answer = invalidArguments(target, describeGuessed(guessed, batch), true)
-    return { isUse, step: { answer, showsSchema: true } }
+    return { isUse, step: { faults: describeGuessed(guessed, batch), showsSchema: true } }
   }
-  if (isDryRun)
-    return { isUse, step: { answer: dryRunResult(target.entry.name, checked.args, scope.asks(target)) } }
-  return { isUse, step: { args: checked.args } }
+  return { isUse, step: isDryRun ? { dryRun: checked.args } : { args: checked.args } }
 }
 
 /** Asks policy, availability and capabilities, in that order; undefined when the call may run. */
@@ -105,47 +107,7 @@ function refusalOf(target: CallTarget, { scope, settings }: Batch): ToolResult |
 function unknownTool(call: ToolCall, batch: Batch): Pick<OpenCall, 'isUse' | 'step'> {
   noteCall(call.name, call.args, batch)
   batch.emit({ type: 'missed', sessionId: batch.sessionId, what: 'name', text: call.name })
-  return { isUse: false, step: { answer: notAvailable(describeUnknown(call.name, batch.scope)) } }
-}
-
-/** The maximum length of a registered name. */
-const MAX_SHOWN_NAME = 256
-
-function describeUnknown(name: string, scope: CallScope): string {
-  const nextStep = scope.searchToolName ? ` Find tools with ${scope.searchToolName}.` : ''
-  if (scope.isGone(name)) return `"${name}" is no longer available: it was removed.${nextStep}`
-  const close = scope.suggest(name)
-  const suggestion = close.length > 0 ? ` Close names: ${close.join(', ')}.` : ''
-  const missing = describeMissing(scope.missingServers(name))
-  return `Unknown tool: ${clipText(name, MAX_SHOWN_NAME) || '(no name)'}.${missing}${suggestion}${nextStep}`
-}
-
-const MAX_MISSING = 5
-const MAX_REASON = 200
-
-/** Which servers are missing, why, and what to do: without them, a correct name looks wrong. */
-function describeMissing(servers: readonly ServerStatus[]): string {
-  const failed = servers.flatMap((status) =>
-    status.state === 'failed'
-      ? [`"${status.server}" (${clipText(withoutHidden(status.reason), MAX_REASON)})`]
-      : [],
-  )
-  const connecting = servers.flatMap((status) =>
-    status.state === 'connecting'
-      ? [`"${status.server}"${status.detail === undefined ? '' : ` (${status.detail})`}`]
-      : [],
-  )
-  const [a, theirs] = failed.length === 1 ? ['A server', 'its'] : ['Servers', 'their']
-  const what = `${a} failed, so ${theirs} tools are missing`
-  const faults = failed.length === 0 ? '' : ` ${what}: ${listed(failed)}. Tell the user what has to be fixed.`
-  return connecting.length === 0
-    ? faults
-    : `${faults} Still connecting: ${listed(connecting)}; call again in a moment.`
-}
-
-function listed(servers: readonly string[]): string {
-  const more = servers.length > MAX_MISSING ? `, and ${servers.length - MAX_MISSING} more` : ''
-  return servers.slice(0, MAX_MISSING).join(', ') + more
+  return { isUse: false, step: { unknown: true } }
 }
 
 function notAvailable(error: string): ToolResult {
@@ -170,7 +132,7 @@ export function checkCall(
   batch: Batch,
 ): CheckedArguments {
   const onFaults = schemaFaults(entry, call, batch)
-  return batch.schemas.check(entry.definition.parameters, args, { onFaults, mask: batch.mask })
+  return batch.schemas.check(entry.definition.parameters, args, onFaults)
 }
 
 /** The arguments that the tool's schema does not name. */
@@ -197,28 +159,9 @@ function describeGuessed(names: readonly string[], { mask = (text) => text }: Ba
   return `the schema does not name ${shown.join(', ')}${more}; nothing was run. Read it first, then call again.`
 }
 
-export function invalidArguments({ entry }: CallTarget, faults: string, withSchema: boolean): ToolResult {
-  const { name, definition } = entry
-  const error = `Invalid arguments for ${name}: ${faults}`
-  if (!withSchema) return failure('input_invalid', error)
-  const { parameters } = definition
-  const text = `${error}\nIts parameters: ${JSON.stringify(parameters)}`
-  return { ok: false, code: 'input_invalid', error: text, structured: { name, parameters } }
-}
-
 function repeated({ entry }: CallTarget, times: number): ToolResult {
   return failure(
     'repeated',
     `"${entry.name}" was called ${times} times in a row with the same arguments. Use its result, change the arguments, or try something else.`,
   )
-}
-
-/** The result of a dry run, which says what the call would do. Secrets in its arguments are masked. */
-function dryRunResult(toolName: string, args: unknown, asks: boolean): ToolResult {
-  const shown = maskArguments(args)
-  return {
-    ok: true,
-    value: `[dry run] ${toolName} would ${asks ? 'ask a person, then ' : ''}run with ${JSON.stringify(shown)}`,
-    structured: { dryRun: true, name: toolName, args: shown, ...(asks ? { asks } : {}) },
-  }
 }

@@ -1,15 +1,12 @@
 import {
   type CapabilityBackends,
-  CapabilityError,
-  type CapabilityHandles,
   type CapabilityName,
   type CapabilityRequest,
-  type CapabilityScope,
+  declaredNames,
 } from '../capability.ts'
-import { describeError } from '../errors.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { Mask } from '../secrets/mask.ts'
-import type { CallProgress, ProgressNote, Returned, Tool, ToolContext, ToolResult } from '../tool.ts'
+import type { Mask } from '../secrets/mask-results.ts'
+import type { CallProgress, ProgressNote, Tool, ToolContext, ToolResult } from '../tool.ts'
 import { failedWith, failure, toForwardedResult, toResult } from '../tool-result.ts'
 import type { Batch } from './batch.ts'
 import type { CallTarget } from './call-scope.ts'
@@ -83,7 +80,9 @@ function execute(
       isForwarded = forwarded !== undefined
       if (forwarded !== undefined) return forwarded
       if (tool.capabilities === undefined) return tool.execute(args, context)
-      return executeWithCapabilities(tool, args, context, batch)
+      return import('./grant-capabilities.ts').then(({ executeWithCapabilities }) =>
+        executeWithCapabilities(tool, args, context, batch),
+      )
     },
     { abort, timeoutMs, schedule: state.schedule },
   )
@@ -116,24 +115,6 @@ function contextOf(
   }
 }
 
-async function executeWithCapabilities(
-  tool: Tool,
-  args: unknown,
-  context: ToolContext,
-  { settings, attachments }: Batch,
-): Promise<Returned> {
-  const { sessionId, signal } = context
-  let handles: CapabilityHandles
-  try {
-    const scope = { tool: tool.name, sessionId, signal, attachments, context: context.context }
-    handles = await openCapabilities(tool.capabilities, settings.backends, scope)
-  } catch (thrown) {
-    const code = thrown instanceof CapabilityError ? thrown.code : 'not_available'
-    return failure(code, `"${tool.name}" was not granted what it needs: ${describeError(thrown)}`)
-  }
-  return tool.execute(args, { ...handles, ...context })
-}
-
 function answerOf(outcome: Outcome<unknown>, tool: Tool, timeoutMs: number | undefined): ToolResult {
   switch (outcome.kind) {
     case 'returned':
@@ -160,29 +141,6 @@ export function missingCapabilities(
   backends: CapabilityBackends,
 ): CapabilityName[] {
   return declaredNames(request).filter((name) => backends[name] === undefined)
-}
-
-/** A handle for each declared capability, from its backend. A backend that refuses throws. */
-export async function openCapabilities(
-  request: CapabilityRequest | undefined,
-  backends: CapabilityBackends,
-  scope: CapabilityScope,
-): Promise<CapabilityHandles> {
-  const opened = declaredNames(request).map(async (name) => [name, await open(name)] as const)
-  return Object.fromEntries(await Promise.all(opened))
-
-  function open<Name extends CapabilityName>(name: Name) {
-    const declared = request?.[name]
-    const backend = backends[name]
-    if (!declared || !backend) throw new Error(`no backend grants ${name}`)
-    return backend.open(declared, scope)
-  }
-}
-
-// Unknown names count too: a tool must not run without what it declares.
-function declaredNames(request: CapabilityRequest | undefined): CapabilityName[] {
-  if (request === undefined) return []
-  return (Object.keys(request) as CapabilityName[]).filter((name) => request[name] !== undefined)
 }
 
 /** Passes a tool's progress to the host until its call ends. */

@@ -1,8 +1,6 @@
 import { isRecord, readArguments } from '../json.ts'
 import { isDispatchTool } from '../names.ts'
-import { clipText } from '../text.ts'
-import type { Tool, ToolResult } from '../tool.ts'
-import { inputInvalid } from './answer.ts'
+import type { Tool } from '../tool.ts'
 import type { SearchSession } from './search-session.ts'
 
 interface Input {
@@ -32,19 +30,12 @@ export function callTool(
     name: 'call_tool',
     description: `${called}: its name, and in "arguments" an object that fits its parameters.`,
     inputSchema: INPUT,
-    execute(input) {
-      const { name } = input
-      if (name === 'call_tool')
-        return inputInvalid('call_tool cannot call itself; give the name of another tool')
-      const misplaced = misplacedArguments(input)
-      if (misplaced.length > 0) return inputInvalid(describeMisplaced('call_tool', name, misplaced))
-      if (session.isGone(name))
-        return notAvailable(
-          `"${name}" is no longer available: it was removed; find another with ${searchTool}`,
-        )
-      const close = session.suggest(name)
-      const next = close.length > 0 ? `did you mean ${close.join(' or ')}?` : `find it with ${searchTool}`
-      return notAvailable(`Unknown tool: ${clipText(name, 200)}; ${next}`)
+    async execute(input) {
+      return (await import('./explain-dispatch.ts')).explainCallTool(input.name, {
+        session,
+        searchTool,
+        misplaced: misplacedArguments(input),
+      })
     },
   }
 }
@@ -56,22 +47,13 @@ export function callReadTool(session: Pick<SearchSession, 'describe'>): Tool<Inp
     description:
       'Calls a tool that only reads: one that the search marks with "call_with": "call_read_tool". Takes the same arguments as call_tool, and refuses every other tool.',
     inputSchema: INPUT,
-    execute(input) {
-      const { name } = input
-      const definition = session.describe(name)
-      const misplaced = misplacedArguments(input)
-      if (definition && misplaced.length > 0)
-        return inputInvalid(describeMisplaced('call_read_tool', name, misplaced))
-      return notAvailable(refusalToRead(definition ? definition.name : name, definition !== undefined))
+    async execute(input) {
+      return (await import('./explain-dispatch.ts')).explainCallReadTool(input.name, {
+        session,
+        misplaced: misplacedArguments(input),
+      })
     },
   }
-}
-
-/** Why `call_read_tool` does not call a tool. */
-export function refusalToRead(name: string, isKnown: boolean): string {
-  const shown = clipText(name, 200)
-  if (!isKnown) return `Unknown tool: ${shown}; find it with the search tool. Nothing was run.`
-  return `"${shown}" does not say that it only reads; call it with call_tool. Nothing was run.`
 }
 
 const INPUT = {
@@ -96,17 +78,8 @@ export function dispatchedCall(args: unknown): { readonly name: string; readonly
   return { name: name.trim(), args: given }
 }
 
-function notAvailable(error: string): ToolResult {
-  return { ok: false, code: 'not_available', error }
-}
-
+/** The keys of a call that belong in `arguments`. */
 function misplacedArguments(input: object): readonly string[] {
   const given = Object.entries(input).filter(([, value]) => value !== undefined)
   return given.map(([key]) => key).filter((key) => key !== 'name' && key !== 'arguments')
-}
-
-function describeMisplaced(dispatchTool: string, name: string, misplaced: readonly string[]): string {
-  const shown = misplaced.slice(0, 5).map((key) => `"${clipText(key, 60)}"`)
-  const form = `{ "name": "${clipText(name, 200)}", "arguments": { … } }`
-  return `the arguments of the tool go in "arguments", not beside "name" (found ${shown.join(', ')}); ${dispatchTool} takes ${form}. Nothing was run.`
 }

@@ -1,19 +1,5 @@
-import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import {
-  answer,
-  answerLimit,
-  answerSearch,
-  checkOut,
-  clipList,
-  echo,
-  HOW_TO_ASK,
-  howToCall,
-  inputInvalid,
-  searchFacts,
-  verdict,
-  withoutRoom,
-} from './answer.ts'
+import { answerLimit, HOW_TO_ASK, howToCall, inputInvalid } from './answer.ts'
 import type { SearchSession, SearchToolOptions } from './search-session.ts'
 
 interface Input {
@@ -35,49 +21,15 @@ export function toolSearchSelect(session: SearchSession, options: SearchToolOpti
       required: ['query'],
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
-    execute({ query, max_results }, ctx) {
+    async execute({ query, max_results }, ctx) {
       if (query.trim() === '')
         return inputInvalid('ToolSearch needs a query: select:<names>, or what you need in a few words')
-      const limit = clamp(max_results, { min: 1, max: 25, otherwise: 5 })
-      const maxTokens = answerLimit(options, ctx)
-      return answerSearch(async () => {
-        const { fitMatches } = await import('./fit-matches.ts')
-        const found = await session.searchDeferred(query, { limit })
-        const isSelect = found.kind === 'select'
-        const { isDispatch } = options
-        const loaded = isSelect ? 'your next list of tools has all of it' : 'fetch with select:<name>'
-        const schemaBy = isDispatch ? 'call it: an error about arguments has all of it' : loaded
-        const limits = { maxTokens, isDispatch, schemaBy }
-        const { shown: matches, worthActivating, complete } = fitMatches(found, session, limits)
-        session.noteSeen(complete)
-        const shown = matches.map(({ name }) => name)
-        const left = found.matches.map(({ name }) => name).filter((name) => !shown.includes(name))
-        const wanted = isSelect ? shown : worthActivating
-        const report = await checkOut(session, wanted)
-        const { activated, evicted } = report
-        const use = options.isDispatch ? 'call it' : 'fetch it with select:<name>'
-        const { note, hint } = verdict(found, { use, activated })
-        const full = withoutRoom(wanted, report, { ...options, use })
-        return answer({
-          query: echo(query),
-          query_kind: isSelect ? 'select' : 'keyword',
-          total_deferred_tools: session.deferrableCount(),
-          ...(note === undefined ? {} : { note }),
-          matches: isSelect ? matches.map(({ score: _, ...match }) => match) : matches,
-          ...(activated.length < matches.length ? { activated } : {}),
-          ...(full ? { not_activated: full.names } : {}),
-          ...(evicted.length > 0 ? { evicted } : {}),
-          ...searchFacts(found, session),
-          ...(hint === undefined ? {} : { hint }),
-          ...(full ? { hint: full.hint } : {}),
-          ...(left.length > 0
-            ? {
-                omitted: clipList(left),
-                hint: `${full ? `${full.hint} Those omitted` : 'These'} did not fit; select them next.`,
-              }
-            : {}),
-        })
-      })
+      const { answerSelect } = await import('./answer-select.ts')
+      return answerSelect(
+        session,
+        { query, max_results },
+        { ...options, maxAnswerTokens: answerLimit(options, ctx) },
+      )
     },
   }
 }

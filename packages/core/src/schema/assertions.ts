@@ -1,6 +1,5 @@
-import { canonicalJson, isRecord } from '../json.ts'
+import { isRecord } from '../json.ts'
 import { type Check, type Evaluation, fail, type Visit } from './evaluation.ts'
-import { FORMATS } from './formats.ts'
 
 /** Keywords that constrain a value directly, with their checks, in the order in which faults are reported. */
 export const ASSERTIONS: readonly (readonly [keywords: readonly string[], check: Check])[] = [
@@ -122,29 +121,8 @@ function countCodePoints(text: string): number {
 function checkUnique(visit: Visit): boolean {
   const { evaluation, node, instance } = visit
   if (node.uniqueItems !== true || !Array.isArray(instance)) return true
-  const seen = new Set<unknown>()
-  for (const item of instance) {
-    weigh(item, evaluation, 0)
-    // Strings are prefixed, so that none equals the JSON of an object.
-    seen.add(typeof item === 'object' ? canonicalJson(item) : typeof item === 'string' ? `"${item}` : item)
-  }
-  return seen.size === instance.length || fail('uniqueItems', visit)
+  return evaluation.schema.rare?.areUnique(instance, evaluation) || fail('uniqueItems', visit)
 }
-
-/** Charges the budget for serialising a value, before serialising it. */
-function weigh(value: unknown, evaluation: Evaluation, depth: number): void {
-  evaluation.spend(60)
-  if (typeof value === 'string') evaluation.spend(value.length * 2)
-  if (typeof value !== 'object' || value === null) return
-  // Far deeper than real data; beyond it, serialising would overflow the stack.
-  if (depth > MAX_ITEM_DEPTH) evaluation.giveUp(`an item is nested more than ${MAX_ITEM_DEPTH} levels deep`)
-  for (const [key, nested] of Object.entries(value)) {
-    evaluation.spend(100 + key.length * 2)
-    weigh(nested, evaluation, depth + 1)
-  }
-}
-
-const MAX_ITEM_DEPTH = 400
 
 function checkRange(visit: Visit): boolean {
   const { node, instance: value } = visit
@@ -167,30 +145,10 @@ function checkRange(visit: Visit): boolean {
 function checkMultiple(visit: Visit): boolean {
   const { evaluation, node, instance } = visit
   if (typeof instance !== 'number') return true
-  return isMultiple(instance, Number(node.multipleOf), evaluation) || fail('multipleOf', visit)
-}
-
-const DECIMAL_COST = 1_000
-
-// Compares decimal digits: 0.3 is a multiple of 0.1, though not in binary.
-function isMultiple(value: number, divisor: number, evaluation: Evaluation): boolean {
-  if (Number.isInteger(value / divisor) && Number.isSafeInteger(value) && Number.isSafeInteger(divisor))
-    return true
-  if (!Number.isFinite(value)) return false
-  evaluation.spend(DECIMAL_COST)
-  const [digits, exponent] = decimal(value)
-  const [divisorDigits, divisorExponent] = decimal(divisor)
-  const shift = exponent - divisorExponent
-  const scaled = shift >= 0 ? digits * 10n ** BigInt(shift) : digits
-  const unit = shift >= 0 ? divisorDigits : divisorDigits * 10n ** BigInt(-shift)
-  return scaled % unit === 0n
-}
-
-/** Splits a number into its digits and a power of ten. */
-function decimal(value: number): [digits: bigint, exponent: number] {
-  const [mantissa = '', power = '0'] = String(Math.abs(value)).split('e')
-  const [whole = '', fraction = ''] = mantissa.split('.')
-  return [BigInt(whole + fraction), Number(power) - fraction.length]
+  return (
+    evaluation.schema.rare?.isMultiple(instance, Number(node.multipleOf), evaluation) ||
+    fail('multipleOf', visit)
+  )
 }
 
 function checkPattern(visit: Visit): boolean {
@@ -203,7 +161,7 @@ function checkPattern(visit: Visit): boolean {
 function checkFormat(visit: Visit): boolean {
   const { evaluation, node, instance } = visit
   if (typeof instance !== 'string') return true
-  const isValid = FORMATS.get(String(node.format))
+  const isValid = evaluation.schema.rare?.formats.get(String(node.format))
   evaluation.spend(instance.length * 4)
   return isValid === undefined || isValid(instance) || fail('format', visit)
 }

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { WorkBudget } from '../time.ts'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments, checkOutput } from './check-arguments.ts'
-import { CompiledSchema, checkBudget } from './compiled-schema.ts'
+import { checkOutput } from './check-output.ts'
+import { checkArguments, compileSchema } from './compile-schema.fixture.ts'
+import { checkBudget } from './compiled-schema.ts'
 
 /** Wraps a value in itself the given number of times. */
 const nest = (times: number, wrap: (inner: unknown) => unknown, core: unknown) => {
@@ -122,14 +123,14 @@ const shapes: [string, JsonSchema, unknown, 'unchecked' | 'invalid'][] = [
 
 describe('a check of a hostile schema and instance', () => {
   test.each(shapes)('ends, whatever it costs: %s', (_name, schema, instance, expected) => {
-    const compiled = new CompiledSchema(schema)
+    const compiled = compileSchema(schema)
     expect(compiled.unusable).toBeUndefined()
     expect(checkOutput(compiled, instance).kind).toBe(expected)
     expect(checkArguments(compiled, instance)).toMatchObject({ ok: false })
   })
 
   test('costs the same number of steps every time', () => {
-    const compiled = new CompiledSchema({ items: { anyOf: kinds.slice(0, 5) } })
+    const compiled = compileSchema({ items: { anyOf: kinds.slice(0, 5) } })
     const spent = () => {
       const budget = checkBudget()
       compiled.validate(tagged.slice(0, 100), budget)
@@ -140,7 +141,7 @@ describe('a check of a hostile schema and instance', () => {
   })
 
   test('leaves room for a megabyte of ordinary records', () => {
-    const schema = new CompiledSchema({
+    const schema = compileSchema({
       type: 'array',
       items: {
         type: 'object',
@@ -156,7 +157,7 @@ describe('a check of a hostile schema and instance', () => {
 
   test('rejects arguments with the next step', () => {
     const [, schema, args] = shapes[0] ?? []
-    expect(checkArguments(new CompiledSchema(schema ?? true), args)).toEqual({
+    expect(checkArguments(compileSchema(schema ?? true), args)).toEqual({
       ok: false,
       error:
         'arguments: cannot be checked against the schema (checking recurses more than 400 levels deep); make them shorter or simpler',
@@ -164,7 +165,7 @@ describe('a check of a hostile schema and instance', () => {
   })
 
   test('shares one budget between checking and correcting', () => {
-    const compiled = new CompiledSchema({ items: { type: 'integer' } })
+    const compiled = compileSchema({ items: { type: 'integer' } })
     const spent = new WorkBudget(0)
     expect(compiled.validate(['1'], spent)).toMatchObject({ kind: 'unchecked' })
     expect(compiled.accepts(compiled.root, [1], spent)).toBe(false)
@@ -172,7 +173,7 @@ describe('a check of a hostile schema and instance', () => {
   })
 
   test('reports a few of very many faults, and how many more were found', () => {
-    const compiled = new CompiledSchema({ items: { type: 'integer' } })
+    const compiled = compileSchema({ items: { type: 'integer' } })
     const checked = checkOutput(
       compiled,
       many(500, () => 'x'),
@@ -181,7 +182,7 @@ describe('a check of a hostile schema and instance', () => {
   })
 
   test('shows the beginning of a deep or huge value without reading all of it', () => {
-    const compiled = new CompiledSchema({ type: 'object' })
+    const compiled = compileSchema({ type: 'object' })
     const deep = nest(100_000, (inner) => [inner], 1)
     expect(checkOutput(compiled, deep)).toEqual({
       kind: 'invalid',
@@ -202,14 +203,14 @@ describe('output', () => {
   test('that cannot be checked at all is unchecked, with the reason', () => {
     const cyclic: Record<string, unknown> = {}
     cyclic.not = cyclic
-    expect(checkOutput(new CompiledSchema(cyclic), {})).toMatchObject({
+    expect(checkOutput(compileSchema(cyclic), {})).toMatchObject({
       kind: 'unchecked',
       reason: expect.stringContaining('cyclic'),
     })
   })
 
   test('that matches is valid; other output is reported by path', () => {
-    const compiled = new CompiledSchema({ properties: { n: { type: 'number' } }, required: ['n'] })
+    const compiled = compileSchema({ properties: { n: { type: 'number' } }, required: ['n'] })
     expect(checkOutput(compiled, { n: 1 })).toEqual({ kind: 'valid' })
     expect(checkOutput(compiled, { n: 'x' })).toEqual({
       kind: 'invalid',

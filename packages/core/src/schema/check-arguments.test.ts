@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readArguments } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments, checkOutput, SchemaCache } from './check-arguments.ts'
-import { CompiledSchema, checkBudget } from './compiled-schema.ts'
+import { SchemaCache } from './check-arguments.ts'
+import { checkOutput } from './check-output.ts'
+import { checkArguments, compileSchema } from './compile-schema.fixture.ts'
+import { checkBudget } from './compiled-schema.ts'
 
-const check = (schema: JsonSchema, args: unknown) => checkArguments(new CompiledSchema(schema), args)
+const check = (schema: JsonSchema, args: unknown) => checkArguments(compileSchema(schema), args)
 const accepted = (schema: JsonSchema, args: unknown) => {
   const checked = check(schema, args)
   return checked.ok ? checked.args : checked.error
@@ -147,22 +149,39 @@ describe('mistakes of models are corrected where nothing is lost', () => {
 })
 
 describe('a compiled schema', () => {
-  const noted = (schema: unknown) => {
+  const noted = async (schema: unknown) => {
     const faults: string[][] = []
     const cache = new SchemaCache()
+    await cache.loadRareChecks()
     const compile = () => cache.compile(schema as JsonSchema, (found) => faults.push([...found]))
     return { first: compile(), second: compile(), faults }
   }
 
-  test('is compiled once, and its faults are reported once', () => {
-    const { first, second, faults } = noted({ properties: { a: { enum: [] } } })
+  test('is compiled once, and its faults are reported once', async () => {
+    const { first, second, faults } = await noted({ properties: { a: { enum: [] } } })
     expect(second).toBe(first)
     expect(faults).toEqual([['#/properties/a/enum has an invalid value']])
-    expect(noted({ type: 'object' }).faults).toEqual([])
+    expect((await noted({ type: 'object' })).faults).toEqual([])
   })
 
-  test('that is unusable is reported by its reason alone', () => {
-    const { first, faults } = noted({ allOf: [{ $ref: '#' }], enum: [] })
+  test.each([
+    { properties: { a: { pattern: '^x' } } },
+    { patternProperties: { '^x': {} } },
+    { items: { format: 'date' } },
+    { uniqueItems: true },
+    { multipleOf: 5 },
+    { $defs: { a: {} }, properties: { a: { $ref: '#/$defs/a' } } },
+  ])('is never checked without what its keywords need: %j', async (schema) => {
+    const cache = new SchemaCache()
+    expect(cache.lacksRareChecks(schema)).toBe(true)
+    expect(() => cache.compile(schema, () => {})).toThrow('loadRareChecks() was not called')
+    await cache.loadRareChecks()
+    expect(cache.lacksRareChecks(schema)).toBe(false)
+    expect(cache.compile(schema, () => {}).faults).toEqual([])
+  })
+
+  test('that is unusable is reported by its reason alone', async () => {
+    const { first, faults } = await noted({ allOf: [{ $ref: '#' }], enum: [] })
     expect(faults).toEqual([[first.unusable]])
     expect(first.unusable).toContain('levels deep')
   })
@@ -338,7 +357,7 @@ describe('both drafts', () => {
   })
 
   test('a schema that allows no value says so of the whole', () => {
-    expect(checkOutput(new CompiledSchema(false), [])).toEqual({
+    expect(checkOutput(compileSchema(false), [])).toEqual({
       kind: 'invalid',
       error: 'structured content: the schema allows no value',
     })
@@ -359,7 +378,7 @@ describe('arguments as they are read', () => {
 
   test('are masked in errors', () => {
     const mask = (text: string) => text.replaceAll('hunter2', '***')
-    const schema = new CompiledSchema(object({ n: { type: 'number' } }))
+    const schema = compileSchema(object({ n: { type: 'number' } }))
     expect(checkArguments(schema, { n: 'hunter2' }, mask)).toEqual({
       ok: false,
       error: 'n: expected number, got string ("***")',
@@ -369,7 +388,7 @@ describe('arguments as they are read', () => {
 
 describe('what is too expensive to check', () => {
   const items = { items: { $ref: '#/$defs/tree' } }
-  const schema = new CompiledSchema({
+  const schema = compileSchema({
     $ref: '#/$defs/tree',
     $defs: { tree: { type: ['array', 'object'], anyOf: [items, items] } },
   })
@@ -397,13 +416,13 @@ describe('what is too expensive to check', () => {
 
 describe('output', () => {
   test('is valid, invalid with the reason, or unchecked where the schema is unusable', () => {
-    const schema = new CompiledSchema(object({ n: { type: 'number' } }))
+    const schema = compileSchema(object({ n: { type: 'number' } }))
     expect(checkOutput(schema, { n: 1 })).toEqual({ kind: 'valid' })
     expect(checkOutput(schema, { n: 'x' })).toEqual({
       kind: 'invalid',
       error: 'n: expected number, got string ("x")',
     })
-    const unusable = new CompiledSchema({ allOf: [{ $ref: '#' }] })
+    const unusable = compileSchema({ allOf: [{ $ref: '#' }] })
     expect(checkOutput(unusable, { n: 1 })).toEqual({ kind: 'unchecked', reason: unusable.unusable })
   })
 })
@@ -419,7 +438,7 @@ describe('parts of a compiled schema', () => {
 
   test('are found behind up to twenty references', () => {
     const behind = (length: number) => {
-      const schema = new CompiledSchema(chain(length))
+      const schema = compileSchema(chain(length))
       const { properties } = schema.root as { properties: { x: unknown } }
       return schema.resolve(properties.x)
     }
@@ -429,7 +448,7 @@ describe('parts of a compiled schema', () => {
   })
 
   test('accept anything where they are not a schema', () => {
-    const schema = new CompiledSchema(true)
+    const schema = compileSchema(true)
     expect(schema.resolve('x')).toBe('x')
     for (const part of ['x', 5, null, undefined, [], true])
       expect(schema.accepts(part, {}, checkBudget())).toBe(true)
@@ -438,9 +457,9 @@ describe('parts of a compiled schema', () => {
   })
 
   test('are missing from one that is unusable, which says why', () => {
-    const schema = new CompiledSchema({ allOf: [{ $ref: '#' }] })
+    const schema = compileSchema({ allOf: [{ $ref: '#' }] })
     expect(schema.unusable).toContain('levels deep')
-    expect(new CompiledSchema({}).unusable).toBeUndefined()
-    expect(new CompiledSchema({}).faults).toEqual([])
+    expect(compileSchema({}).unusable).toBeUndefined()
+    expect(compileSchema({}).faults).toEqual([])
   })
 })

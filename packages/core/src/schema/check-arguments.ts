@@ -1,26 +1,42 @@
 import { describeError } from '../errors.ts'
 import { copyJson, isRecord, readArguments } from '../json.ts'
-import type { Mask } from '../secrets/mask.ts'
 import type { JsonSchema } from '../tool.ts'
 import { coerce } from './coerce.ts'
 import { CompiledSchema, checkBudget } from './compiled-schema.ts'
-import { describeFaults } from './describe-faults.ts'
+import type { FoundFaults } from './describe-faults.ts'
+import type { RareChecks } from './prepare-schema.ts'
 
-/** Valid arguments, in a copy that the tool may change, or the error. */
+/** Valid arguments, in a copy that the tool may change, or what is wrong: a text, or faults for `describeFaults()`. */
 export type CheckedArguments =
   | { readonly ok: true; readonly args: unknown }
-  | { readonly ok: false; readonly error: string }
+  | { readonly ok: false; readonly error: string | FoundFaults }
 
 /** Caches compiled schemas. An entry is dropped with its tool. */
 export class SchemaCache {
   readonly #compiled = new WeakMap<object, CompiledSchema>()
+  #rareChecks: RareChecks | undefined
+
+  /** Whether `loadRareChecks()` must be called before a schema is compiled: few have rare keywords. */
+  lacksRareChecks(schema: JsonSchema | undefined): boolean {
+    if (this.#rareChecks !== undefined || !isRecord(schema) || this.#compiled.has(schema)) return false
+    return IS_RARE.test(JSON.stringify(schema))
+  }
+
+  async loadRareChecks(): Promise<void> {
+    this.#rareChecks = await import('./rare-checks.ts')
+  }
 
   /** Compiles a schema. `onFaults` is called once, with the parts of it that cannot be evaluated. */
   compile(schema: JsonSchema, onFaults: (faults: readonly string[]) => void): CompiledSchema {
     const key: object = isRecord(schema) ? schema : schema === false ? NOTHING : ANYTHING
     const known = this.#compiled.get(key)
     if (known) return known
-    const compiled = new CompiledSchema(isRecord(schema) || schema === false ? schema : true)
+    // Never unchecked: the call fails instead.
+    if (this.lacksRareChecks(schema)) throw new Error('loadRareChecks() was not called')
+    const compiled = new CompiledSchema(
+      isRecord(schema) || schema === false ? schema : true,
+      this.#rareChecks,
+    )
     this.#compiled.set(key, compiled)
     const faults = compiled.unusable === undefined ? compiled.faults : [compiled.unusable]
     if (faults.length > 0) onFaults(faults)
@@ -28,17 +44,13 @@ export class SchemaCache {
   }
 
   /** Validates arguments, as `checkArguments` does, against a schema that is compiled once. */
-  check(
-    schema: JsonSchema,
-    given: unknown,
-    {
-      onFaults,
-      mask,
-    }: { readonly onFaults: (faults: readonly string[]) => void; readonly mask?: Mask | undefined },
-  ): CheckedArguments {
-    return checkArguments(this.compile(schema, onFaults), given, mask)
+  check(schema: JsonSchema, given: unknown, onFaults: (faults: readonly string[]) => void): CheckedArguments {
+    return checkArguments(this.compile(schema, onFaults), given)
   }
 }
+
+const IS_RARE =
+  /"(?:pattern|patternProperties|format|uniqueItems|multipleOf|\$ref|\$dynamicRef|\$recursiveRef)":/
 
 const ANYTHING = {}
 const NOTHING = {}
@@ -46,10 +58,9 @@ const NOTHING = {}
 /**
  * Validates a call's arguments and corrects harmless mistakes. Absent arguments count as `{}`; JSON in a string is
  * parsed. An unusable schema accepts everything: a server's broken schema must not block calls, and the server still
- * validates for itself. Arguments that are too expensive to check are rejected. Values quoted in an error are masked
- * before they are shortened.
+ * validates for itself. Arguments that are too expensive to check are rejected.
  */
-export function checkArguments(schema: CompiledSchema, given: unknown, mask?: Mask): CheckedArguments {
+export function checkArguments(schema: CompiledSchema, given: unknown): CheckedArguments {
   let args: unknown
   try {
     args = copyJson(readArguments(given))
@@ -65,27 +76,7 @@ export function checkArguments(schema: CompiledSchema, given: unknown, mask?: Ma
   const second = schema.validate(coerced, budget)
   if (second.kind === 'valid') return { ok: true, args: coerced }
   if (second.kind === 'unchecked') return tooMuch(second.reason)
-  return { ok: false, error: describeFaults(schema.faultsOf(coerced), mask) }
-}
-
-/** The outcome of checking a result against its schema. */
-export type CheckedOutput =
-  | { readonly kind: 'valid' }
-  | { readonly kind: 'invalid'; readonly error: string }
-  | { readonly kind: 'unchecked'; readonly reason: string }
-
-/**
- * Checks structured output against a tool's output schema, within a work budget. Returns `unchecked` if the schema is
- * unusable or the check too expensive: pass the result on and report it in an event.
- */
-export function checkOutput(schema: CompiledSchema, structured: unknown): CheckedOutput {
-  if (schema.unusable !== undefined) return { kind: 'unchecked', reason: schema.unusable }
-  const verdict = schema.validate(structured)
-  if (verdict.kind !== 'invalid') return verdict
-  return {
-    kind: 'invalid',
-    error: describeFaults(schema.faultsOf(structured), undefined, 'structured content'),
-  }
+  return { ok: false, error: schema.faultsOf(coerced) }
 }
 
 function tooMuch(reason: string): CheckedArguments {

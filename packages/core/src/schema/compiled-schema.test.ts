@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { compileSchema } from './compile-schema.fixture.ts'
 
-const compile = (schema: JsonSchema) => new CompiledSchema(schema)
+const compile = (schema: JsonSchema) => compileSchema(schema)
 const verdict = (schema: JsonSchema, instance: unknown) => compile(schema).validate(instance).kind
 
 describe('a hostile schema', () => {

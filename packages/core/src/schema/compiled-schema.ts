@@ -3,9 +3,10 @@ import { isRecord } from '../json.ts'
 import { WorkBudget } from '../time.ts'
 import type { JsonSchema } from '../tool.ts'
 import { checksOf } from './applicators.ts'
-import { Evaluation, type Fault, FaultList, TooMuchWork } from './evaluation.ts'
+import type { FoundFaults } from './describe-faults.ts'
+import { Evaluation, FaultList, TooMuchWork } from './evaluation.ts'
 import type { SchemaNode, SchemaPart } from './keywords.ts'
-import { type PreparedSchema, prepareSchema } from './prepare-schema.ts'
+import { type PreparedSchema, prepareSchema, type RareChecks } from './prepare-schema.ts'
 
 /** Whether an instance matches a schema; `unchecked` if the check is too expensive. */
 export type Verdict =
@@ -24,9 +25,10 @@ export class CompiledSchema {
   readonly faults: readonly string[]
   readonly #prepared: PreparedSchema | undefined
 
-  constructor(schema: JsonSchema) {
+  /** A schema with rare keywords needs `rareChecks`. */
+  constructor(schema: JsonSchema, rareChecks?: RareChecks) {
     try {
-      this.#prepared = prepareSchema(schema)
+      this.#prepared = prepareSchema(schema, rareChecks)
     } catch (thrown) {
       this.unusable = describeError(thrown)
     }
@@ -55,7 +57,7 @@ export class CompiledSchema {
   }
 
   /** The faults of an invalid instance, as many as a separate budget allows to find. */
-  faultsOf(instance: unknown): { readonly kept: readonly Fault[]; readonly count: number } {
+  faultsOf(instance: unknown): FoundFaults {
     const faults = new FaultList()
     const at = { instance, place: undefined, faults, seen: undefined }
     this.#run(new WorkBudget(WORK_OF_DESCRIBING), (evaluation) => evaluation.evaluate(this.root, at))

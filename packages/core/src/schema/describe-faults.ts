@@ -1,18 +1,24 @@
 import { isRecord } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
-import type { Mask } from '../secrets/mask.ts'
+import type { Mask } from '../secrets/mask-results.ts'
 import { clipText } from '../text.ts'
 import type { Fault } from './evaluation.ts'
 
 const MAX_FAULTS = 5
 const MAX_ALTERNATIVES = 20
 
+/** The first faults of an instance, and how many there are. */
+export interface FoundFaults {
+  readonly kept: readonly Fault[]
+  readonly count: number
+}
+
 /**
  * Describes the faults of an instance, one line per fault: the path, what was expected and what was given. Lists at
  * most five; the reader fixes those first. Quoted values are masked before they are shortened. `root` names the whole.
  */
 export function describeFaults(
-  { kept, count }: { readonly kept: readonly Fault[]; readonly count: number },
+  { kept, count }: FoundFaults,
   mask: Mask = (text) => text,
   root = 'arguments',
 ): string {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonSchema } from '../tool.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { compileSchema } from './compile-schema.fixture.ts'
 
 const kinds = (schema: JsonSchema, instances: readonly unknown[]) => {
-  const compiled = new CompiledSchema(schema)
+  const compiled = compileSchema(schema)
   return instances.map((instance) => compiled.validate(instance).kind === 'valid')
 }
 
@@ -85,7 +85,7 @@ describe('references', () => {
 
   test('with endless addresses are left out', () => {
     const long = `/${'x'.repeat(5_000)}`
-    const compiled = new CompiledSchema({
+    const compiled = compileSchema({
       $id: long,
       properties: { a: { $ref: long }, b: { $ref: '#/properties/c' } },
     })
@@ -97,14 +97,12 @@ describe('references', () => {
     const step = 'x/'.repeat(400)
     let nested: JsonSchema = { $ref: '#/$defs/none' }
     for (let level = 0; level < 50; level++) nested = { $id: step, items: nested }
-    expect(new CompiledSchema(nested)).toMatchObject({ unusable: undefined })
+    expect(compileSchema(nested)).toMatchObject({ unusable: undefined })
   })
 
   test('in a circle that never ends make the schema unusable, not the process', () => {
-    expect(new CompiledSchema({ allOf: [{ $ref: '#' }] }).unusable).toContain('levels deep')
-    expect(
-      new CompiledSchema({ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } }).faults,
-    ).toHaveLength(1)
+    expect(compileSchema({ allOf: [{ $ref: '#' }] }).unusable).toContain('levels deep')
+    expect(compileSchema({ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } }).faults).toHaveLength(1)
   })
 })
 

@@ -2,8 +2,11 @@ import { describeError } from '../errors.ts'
 import { isRecord, setOwn } from '../json.ts'
 import type { JsonSchema } from '../tool.ts'
 import { isRef, isTexts, LISTS, MAPS, SCHEMAS, type SchemaNode, type SchemaPart, SHAPES } from './keywords.ts'
-import { linearPattern, type TextTest } from './linear-pattern.ts'
-import { type ResolvedRefs, resolveRefs } from './resolve-refs.ts'
+import type { TextTest } from './linear-pattern.ts'
+import type { ResolvedRefs } from './resolve-refs.ts'
+
+/** What is loaded for schemas with rare keywords. */
+export type RareChecks = typeof import('./rare-checks.ts')
 
 /** A schema copied into a form that is safe and cheap to evaluate. */
 export interface PreparedSchema {
@@ -14,6 +17,7 @@ export interface PreparedSchema {
   /** The tests for `pattern` and for the keys of `patternProperties`. */
   readonly tests: ReadonlyMap<SchemaNode, TextTest>
   readonly keyTests: ReadonlyMap<SchemaNode, readonly KeyTest[]>
+  readonly rare: RareChecks | undefined
   /** The values of each `enum`. */
   readonly choices: ReadonlyMap<SchemaNode, Choices>
   /** Whether `unevaluatedProperties` or `unevaluatedItems` occurs anywhere. */
@@ -46,7 +50,7 @@ const NO_REFS: ResolvedRefs = { targets: new Map(), dangling: [] }
  * Copies a schema without the parts that cannot be evaluated: malformed keywords, an empty `enum`, patterns that are
  * invalid or too expensive, unresolved references. Throws if the schema is cyclic, too deep or too large.
  */
-export function prepareSchema(schema: JsonSchema): PreparedSchema {
+export function prepareSchema(schema: JsonSchema, rare?: RareChecks): PreparedSchema {
   const draft = draftOf(schema)
   const faults: string[] = []
   const tests = new Map<SchemaNode, TextTest>()
@@ -57,9 +61,9 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
   let nodes = 0
   let patternWeight = 0
   const root = copy(schema, '#', 0) ?? true
-  const { targets, dangling } = hasRefs ? resolveRefs(root) : NO_REFS
+  const { targets, dangling } = hasRefs ? loaded().resolveRefs(root) : NO_REFS
   faults.push(...dangling)
-  return { root, draft, targets, tests, keyTests, choices, hasUnevaluated, faults }
+  return { root, draft, targets, tests, keyTests, rare, choices, hasUnevaluated, faults }
 
   function copy(value: unknown, at: string, depth: number): SchemaPart | undefined {
     if (typeof value === 'boolean') return value
@@ -117,6 +121,7 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
   /** Precomputes what would be too expensive to compute for each instance. */
   function readKeywords(node: SchemaNode, at: string): void {
     if (isRef(node)) hasRefs = true
+    if ('format' in node || 'uniqueItems' in node || 'multipleOf' in node) loaded()
     if ('unevaluatedProperties' in node || 'unevaluatedItems' in node) hasUnevaluated = true
     if (Array.isArray(node.enum)) choices.set(node, sortChoices(node.enum))
     if (typeof node.pattern === 'string') {
@@ -139,11 +144,17 @@ export function prepareSchema(schema: JsonSchema): PreparedSchema {
     if (weight > MAX_PATTERN_WEIGHT || patternWeight > MAX_SCHEMA_PATTERN_WEIGHT) {
       return reject(at, 'is too large')
     }
+    const { linearPattern } = loaded()
     try {
       return linearPattern(pattern)
     } catch (thrown) {
       return reject(at, `cannot be evaluated safely (${describeError(thrown)})`)
     }
+  }
+
+  function loaded(): RareChecks {
+    if (rare === undefined) throw new Error('loadRareChecks() was not called')
+    return rare
   }
 
   function reject(at: string, reason: string): undefined {

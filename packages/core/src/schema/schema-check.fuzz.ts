@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { fuzz } from '../../../../test/fuzz.ts'
 import type { JsonSchema } from '../tool.ts'
-import { checkArguments, checkOutput } from './check-arguments.ts'
-import { CompiledSchema } from './compiled-schema.ts'
+import { checkOutput } from './check-output.ts'
+import { checkArguments, compileSchema } from './compile-schema.fixture.ts'
 
 const names = fc.constantFrom('a', 'b', 'c')
 const scalars = fc.oneof(fc.constantFrom<unknown>(0, 1, 2, 7, -1, 0.5, '', 'a', 'ab', true, false, null))
@@ -57,7 +57,7 @@ const { schemas } = fc.letrec<{ schemas: JsonSchema; lists: JsonSchema[]; maps: 
 })
 
 fuzz('validation agrees with another validator', fc.tuple(schemas, instances), ([schema, instance]) => {
-  const compiled = new CompiledSchema(schema)
+  const compiled = compileSchema(schema)
   const { kind } = compiled.validate(instance)
   if (kind === 'unchecked' || compiled.faults.length > 0 || compiled.unusable !== undefined) return
   let isValid: boolean
@@ -71,12 +71,12 @@ fuzz('validation agrees with another validator', fc.tuple(schemas, instances), (
 })
 
 fuzz('no schema or instance makes a check throw', fc.tuple(schemas, fc.anything()), ([schema, instance]) => {
-  const compiled = new CompiledSchema(schema)
+  const compiled = compileSchema(schema)
   expect(['valid', 'invalid', 'unchecked']).toContain(checkOutput(compiled, instance).kind)
   expect(checkArguments(compiled, instance)).toHaveProperty('ok')
 })
 
 fuzz('every invalid instance has a description', fc.tuple(schemas, instances), ([schema, instance]) => {
-  const checked = checkOutput(new CompiledSchema(schema), instance)
+  const checked = checkOutput(compileSchema(schema), instance)
   if (checked.kind === 'invalid') expect(checked.error).toMatch(/\S: \S/)
 })

@@ -12,6 +12,7 @@ import {
   withUnranked,
 } from './findings.ts'
 import { lexical } from './lexical.ts'
+import { patternSearcher } from './loaded-index.ts'
 import { OpenedIndex, withGroup } from './opened-index.ts'
 import { ExactNames } from './query/exact-names.ts'
 import {
@@ -26,7 +27,6 @@ import {
 } from './query/query.ts'
 import { VERBS } from './query/request-parts.ts'
 import { CloneFolding, RankedSearch } from './ranked-search.ts'
-import { regex } from './regex.ts'
 import { acceptEvery, type Ranked, type Searcher, type SearchIndex } from './searcher.ts'
 import { SourceLedger } from './source-ledger.ts'
 import { compareNames } from './top-matches.ts'
@@ -40,7 +40,7 @@ import { compareNames } from './top-matches.ts'
  */
 export class CatalogueSearch {
   readonly #defaultSearcher: Searcher
-  #patterns: Searcher | undefined
+  readonly #patterns = patternSearcher()
   #groups: ListingGroups = new Map()
   readonly #names: ExactNames
   readonly #sources = new SourceLedger()
@@ -104,7 +104,7 @@ export class CatalogueSearch {
     if (query.kind === 'select') return this.#select(query, options)
     if (query.kind === 'keyword' && query.words.length === 0) return this.#list(query, options)
 
-    const chosen = query.kind === 'regex' ? this.#patternSearcher() : searcher
+    const chosen = query.kind === 'regex' ? this.#patterns : searcher
     if (this.#isPhraseDropped(query, options)) {
       const found = await this.#rank({ ...query, phrases: [] }, chosen, options)
       const phrases = query.phrases.map((phrase) => `"${phrase}"`)
@@ -241,11 +241,6 @@ export class CatalogueSearch {
   #passing(accepts: Accepts): Listing[] {
     const passing = [...this.#groups.values()].flatMap((listings) => listings.filter(accepts))
     return passing.sort((a, b) => compareNames(a.name, b.name))
-  }
-
-  #patternSearcher(): Searcher {
-    this.#patterns ??= regex()
-    return this.#patterns
   }
 
   /** A searcher's index, brought up to date. */

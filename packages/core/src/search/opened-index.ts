@@ -32,13 +32,17 @@ export class OpenedIndex {
     if (this.#groups === groups) return
     if (this.index instanceof LoadedIndex) this.#index = await this.index.load()
     for (;;) {
-      if (slices.isOver) await slices.pause()
       const [change] = changedGroups(this.#groups, groups)
       if (change === undefined) break
       const [key, before, after] = change
-      const listings = this.index.takesWholeSources ? after : stepTowards(before, after)
-      this.index.update(key, listings)
-      this.#groups = withGroup(this.#groups, key, listings)
+      const steps = this.index.takesWholeSources ? [after] : stepsTowards(before, after, slices)
+      for (const listings of steps) {
+        const reached = this.#groups
+        if (slices.isOver) await slices.pause()
+        if (this.#groups !== reached) break
+        this.index.update(key, listings)
+        this.#groups = withGroup(reached, key, listings)
+      }
     }
     this.#groups = groups
   }
@@ -52,19 +56,27 @@ export function withGroup(groups: ListingGroups, key: string, listings: readonly
 }
 
 /**
- * Listings of a source that differ a little from those before, on the way to those after. A listing is replaced by the one
- * with its name, so that a search in between finds either.
+ * Listings of a source, each list a little more like `after`. A listing is replaced by the one with its name, so that a search
+ * in between finds either. Steps grow as long as the slice lasts: each costs time in proportion to the source.
  */
-function stepTowards(before: readonly Listing[], after: readonly Listing[]): readonly Listing[] {
-  const held = new Set(before)
-  const wanted = new Set(after)
-  const gone = before.filter((listing) => !wanted.has(listing))
+function* stepsTowards(
+  before: readonly Listing[],
+  after: readonly Listing[],
+  slices: Slices,
+): Generator<readonly Listing[]> {
+  const [held, wanted] = [new Set(before), new Set(after)]
+  let gone = before.filter((listing) => !wanted.has(listing))
   const fresh = after.filter((listing) => !held.has(listing))
-  if (gone.length + fresh.length <= STEP) return after
-  const added = fresh.slice(0, STEP)
-  const names = new Set(added.map(({ name }) => name))
-  const dropped = new Set(
-    fresh.length === 0 ? gone.slice(0, STEP) : gone.filter(({ name }) => names.has(name)),
-  )
-  return [...before.filter((listing) => !dropped.has(listing)), ...added]
+  let reached = before
+  for (let step = STEP; gone.length + fresh.length > step; step *= slices.isOver ? 1 : 2) {
+    const added = fresh.splice(0, step)
+    const names = new Set(added.map(({ name }) => name))
+    const dropped = new Set(
+      added.length === 0 ? gone.slice(0, step) : gone.filter(({ name }) => names.has(name)),
+    )
+    gone = gone.filter((listing) => !dropped.has(listing))
+    reached = [...reached.filter((listing) => !dropped.has(listing)), ...added]
+    yield reached
+  }
+  yield after
 }

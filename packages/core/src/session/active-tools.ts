@@ -15,7 +15,7 @@ import {
   useOrActivate,
   withinCaps,
 } from './activations.ts'
-import type { Past, Persisted } from './persisted.ts'
+import type { Kept, Past } from './kept.ts'
 
 /** What checking tools out changed, by name. */
 export interface ActiveChange {
@@ -29,7 +29,7 @@ export interface ActiveChange {
  * model reads every answer after all calls have ended, and it must be true then.
  */
 export class ActiveTools {
-  readonly #kept: Persisted<Activations>
+  readonly #kept: Kept<Activations>
   readonly #caps: Caps
   readonly #emit: Emit
   readonly #busy = new Set<string>()
@@ -41,7 +41,7 @@ export class ActiveTools {
   #batches = 0
   #untold: string[] = []
 
-  constructor(kept: Persisted<Activations>, caps: Caps, emit: Emit) {
+  constructor(kept: Kept<Activations>, caps: Caps, emit: Emit) {
     this.#kept = kept
     this.#caps = caps
     this.#emit = emit

@@ -6,19 +6,10 @@ import { scheduleWithTimers } from '../time.ts'
 import { type Conversation, NEW_CONVERSATION } from './conversation.ts'
 import { describeFailure, readInTime, type StorePlace } from './persisted.ts'
 import { PromptPrefix, type SentRequest } from './prompt-prefix.ts'
+import { readSent, readShown, readState, readTold, storeKeeper } from './saved-state.ts'
 import { hasHashes, type SharedDefinitions } from './shared-definitions.ts'
 import { SharingStore } from './sharing-store.ts'
-import {
-  readSent,
-  readShown,
-  readState,
-  readTold,
-  type SessionState,
-  sentKey,
-  sessionKey,
-  shownKey,
-  sinceKey,
-} from './state.ts'
+import { type SessionState, sentKey, sessionKey, shownKey, sinceKey } from './state.ts'
 
 /** A session that was saved, if there is one, and its store for values with long lists of definitions. */
 export interface FoundSession {
@@ -32,6 +23,7 @@ export class SavedSessions {
   readonly #emit: Emit
   readonly #now: () => number
   readonly #stores = new WeakMap<Store, SharingStore>()
+  readonly keeper = storeKeeper
 
   constructor(definitions: SharedDefinitions, emit: Emit, now: () => number) {
     this.#definitions = definitions

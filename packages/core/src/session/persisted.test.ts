@@ -4,9 +4,11 @@ import { memoryStore } from '../store/memory-store.ts'
 import type { Change, Store, StoredValue } from '../store/store.ts'
 import { type Activations, activate, deactivate } from './activations.ts'
 import { ActiveTools } from './active-tools.ts'
+import type { ChangeOf } from './kept.ts'
 import { loadSession } from './load-session.ts'
-import { type ChangeOf, Persisted, type StorePlace } from './persisted.ts'
-import { activeKeeping, writeState } from './state.ts'
+import { Persisted, type StorePlace } from './persisted.ts'
+import { activeKeeping } from './saved-state.ts'
+import { writeState } from './state.ts'
 
 const CAPS = { maxActive: 0, maxActiveTokens: 0 }
 

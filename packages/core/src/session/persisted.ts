@@ -3,6 +3,7 @@ import type { Emit } from '../events.ts'
 import { isRecord } from '../json.ts'
 import type { Store, StoredValue } from '../store/store.ts'
 import { isTooLate, type Schedule, waitAtMost, within } from '../time.ts'
+import type { ChangeOf, Kept, OnMerge } from './kept.ts'
 
 /** How long to wait for the store; what it has not confirmed by then is written with the next change. */
 const PATIENCE_MS = 2_000
@@ -17,9 +18,6 @@ const MAX_UNSAVED = 50
 /** How many writers a stored value remembers: far more than the replicas that write to one key at a time. */
 const MAX_WRITERS = 16
 
-/** A change of a value: pure, because a store may apply it again to a newer one. */
-export type ChangeOf<Value> = (value: Value) => Value
-
 /** How one kind of value is kept in a store. */
 export interface Keeping<Value> {
   readonly key: string
@@ -33,16 +31,7 @@ export interface Keeping<Value> {
   merge(value: Value, difference: { readonly from?: Value; readonly to: Value }): Value
   /** Whether the store need not have the value. */
   isEmpty(value: Value): boolean
-  /** Called when the value was replaced by the store's. */
-  onMerge?(now: Value, past: Past<Value>): void
-}
-
-/** What a merged value was before. */
-export interface Past<Value> {
-  readonly local: Value
-  /** What the store had before this write; `known` is what it had last time. */
-  readonly stored: Value
-  readonly known: Value
+  readonly onMerge?: OnMerge<Value>
 }
 
 /** Where a value is kept, and the timers. */
@@ -66,7 +55,7 @@ export interface StorePlace {
  * most two seconds; after such a timeout they do not wait at all until the store responds. A failure is an event; what
  * the store lacks is written with the next change or by a timer.
  */
-export class Persisted<Value> {
+export class Persisted<Value> implements Kept<Value> {
   readonly #keeping: Keeping<Value>
   readonly #place: StorePlace
   #value: Value
@@ -103,7 +92,6 @@ export class Persisted<Value> {
     return this.#value
   }
 
-  /** Whether there is a store. */
   get isKept(): boolean {
     return this.#place.store !== undefined
   }
@@ -118,14 +106,12 @@ export class Persisted<Value> {
     this.#add(change)
   }
 
-  /** Replaces what the store has with the value as it is here. */
   replace(): void {
     const value = this.#value
     this.#replaces = true
     this.#add(() => value)
   }
 
-  /** Writes what is unsaved, and waits for a limited time. Never rejects: a failure is an event. */
   async save(): Promise<void> {
     if (!this.isDue) return
     const attempt = this.#attempt ?? this.#try()
@@ -134,7 +120,7 @@ export class Persisted<Value> {
     if (!this.#failure) await this.save()
   }
 
-  /** Applies what others have written since. What the store has lost is written again. Never rejects. */
+  /** What the store has lost is written again. */
   async refresh(): Promise<void> {
     const { store, writer, schedule } = this.#place
     if (store === undefined || this.#isStuck) return
@@ -152,7 +138,6 @@ export class Persisted<Value> {
     await this.save()
   }
 
-  /** Writes everything, or throws `store-unavailable`. */
   async close(): Promise<void> {
     const patienceMs = this.#isStuck ? LAST_PATIENCE_MS : PATIENCE_MS
     const finish = async () => {

@@ -1,11 +1,9 @@
 import type { CallScope } from '../call/call-scope.ts'
 import { describeError } from '../errors.ts'
 import type { Emit } from '../events.ts'
-import { canonicalJson, hashText } from '../json.ts'
 import type { DeferredResult } from '../meta-tools/search-session.ts'
-import { isMetaTool, sourceKey } from '../names.ts'
+import { sourceKey } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
-import type { Policy } from '../registry/policy.ts'
 import type { ContextMemory } from '../search/memory/usage-memory.ts'
 import { isPoor, type SearchMatch, type SearchOptions, type SearchResult } from '../search/search-result.ts'
 import { type FindRequest, SessionAudience, type ToolFinder } from '../search/tool-finder.ts'
@@ -15,7 +13,6 @@ import type { ActiveTools } from './active-tools.ts'
 import { asksTheSame, union } from './search-again.ts'
 import type { SessionViews } from './session-views.ts'
 import type { SessionSettings } from './settings.ts'
-import type { HintSource, TurnHints } from './turn-hints.ts'
 
 /** What a session searches with. */
 export interface SessionSearchOptions {
@@ -37,20 +34,6 @@ const MAX_ALREADY_VISIBLE = 5
 const MAX_RECENT = 8
 const RECENT_MS = 30 * 60_000
 
-/**
- * Besides `HINT_LIMITS`: the first match is similar in meaning to this degree, because small talk often shares a word with
- * some tool, and every tool that a hint names has at least this score. Chosen with `npm run bench -- hints`.
- */
-export const ALIKE_FROM = 0.45
-export const NAMED_FROM = 0.1
-
-/** The characters of a long message that are read: the request is mostly at one of its ends. */
-const MAX_START = 600
-const MAX_END = 400
-
-/** A message must match this to be searched for. */
-const HAS_WORD = /[\p{L}\p{N}]/u
-
 /** How long writing to memory may delay the end of a session. */
 const LEARN_MS = 5_000
 
@@ -70,38 +53,31 @@ interface Searched {
  * The searches of one session. A call that succeeds after a search returned its tool teaches memory, if there is one. A
  * second search for the same thing in other words returns what the first one did not.
  */
-export class SearchHistory implements HintSource {
-  readonly #options: SessionSearchOptions
+export class SearchHistory {
+  readonly options: SessionSearchOptions
   readonly #memory: ContextMemory | undefined
-  #hints: Promise<TurnHints> | undefined
   #recent: readonly Searched[] = []
 
-  constructor(options: SessionSearchOptions) {
-    this.#options = options
-    this.#memory = memoryOf(options.settings)
-  }
-
-  /** The messages with the hints of this conversation. */
-  async hinted<Message>(messages: readonly Message[]): Promise<readonly Message[]> {
-    this.#hints ??= import('./turn-hints.ts').then(({ TurnHints }) => new TurnHints(this))
-    return (await this.#hints).added(messages)
+  constructor(options: SessionSearchOptions, memory: ContextMemory | undefined) {
+    this.options = options
+    this.#memory = memory
   }
 
   /** Finds tools the session may use, shown or not. */
   async all(query: string, options: SearchOptions): Promise<SearchResult> {
-    const { result, vector } = await this.#options.finder.find(this.#request(query, options, 'all'))
-    this.#note({ query, vector, matches: result.matches, isRead: false })
+    const { result, vector } = await this.options.finder.find(this.request(query, options, 'all'))
+    this.note({ query, vector, matches: result.matches, isRead: false })
     return result
   }
 
   /** Finds deferred tools, and names shown ones that fit as well. */
   async deferred(query: string, options: SearchOptions): Promise<DeferredResult> {
-    const { views, finder } = this.#options
-    const request = this.#request(query, options, 'deferred')
+    const { views, finder } = this.options
+    const request = this.request(query, options, 'deferred')
     const { result, vector, leaders = [] } = await finder.find(request)
     const earlier = this.#earlier(query, vector, options)
     const found = { ...(await this.#further(result, request, earlier)), leaders }
-    this.#note({ query, vector, matches: found.matches, isRead: true })
+    this.note({ query, vector, matches: found.matches, isRead: true })
     if (views.current().shown.length === 0) return { ...found, alreadyVisible: [] }
     const shown = await finder.rank({
       ...request,
@@ -110,44 +86,6 @@ export class SearchHistory implements HintSource {
       audience: new SessionAudience(views, 'shown'),
     })
     return withVisible(found, shown.result)
-  }
-
-  /**
-   * Says which deferred tools may fit the words of a user; `''` if none does with some certainty, or if the searcher fails
-   * or does not know how certain it is. Never rejects: a turn does not depend on a hint.
-   */
-  async hint(text: string): Promise<string> {
-    const { emit, settings, sessionId } = this.#options
-    const query = plainRequest(text)
-    if (!HAS_WORD.test(query)) return ''
-    try {
-      return await this.#hintFor(query)
-    } catch (error) {
-      const { name: searcher } = settings.searcher
-      const reason = `no hint: ${describeError(error)}`
-      emit({ type: 'search-degraded', searcher, error: reason, sessionId })
-      return ''
-    }
-  }
-
-  async #hintFor(query: string): Promise<string> {
-    const { HINT_LIMITS, hintLine, mayBeHinted } = await import('./turn-hints.ts')
-    const { views, active, finder, settings } = this.#options
-    if (views.current().deferred.size === 0) return ''
-    const request = this.#request(query, { limit: HINT_LIMITS.most }, 'all')
-    const { result, vector, similarity = 0 } = await finder.rank(request)
-    const { confidence = 0, matches } = result
-    if (confidence < HINT_LIMITS.from || similarity < ALIKE_FROM) return ''
-    const { deferred, snapshot } = views.current()
-    const fitting = matches.filter(({ name, score }) => {
-      const listing = snapshot.get(name)?.listing
-      const isNew = score >= NAMED_FROM && deferred.has(name) && !active.has(name)
-      return isNew && listing !== undefined && mayBeHinted(listing, query)
-    })
-    if (fitting.length === 0) return ''
-    this.#note({ query, vector, matches: fitting, isRead: false })
-    const names = fitting.map(({ name }) => name)
-    return hintLine(names, settings.searchTool)
   }
 
   /** Whether there are searches that calls may have served. */
@@ -173,7 +111,7 @@ export class SearchHistory implements HintSource {
     const search = searches.at(-1)
     if (search === undefined || search.succeeded.has(name)) return
     for (const each of searches) each.succeeded.add(name)
-    const { emit, background, sessionId } = this.#options
+    const { emit, background, sessionId } = this.options
     const { query, vector, names, succeeded } = search
     if (this.#memory === undefined || vector === undefined) return
     const passedOver = names.slice(0, names.indexOf(name)).filter((other) => !succeeded.has(other))
@@ -186,8 +124,9 @@ export class SearchHistory implements HintSource {
     }
   }
 
-  #request(query: string, options: SearchOptions, among: 'all' | 'deferred'): FindRequest {
-    const { views, settings, sessionId } = this.#options
+  /** A search from this session's point of view. */
+  request(query: string, options: SearchOptions, among: 'all' | 'deferred'): FindRequest {
+    const { views, settings, sessionId } = this.options
     const audience = new SessionAudience(views, among)
     return { ...options, query, searcher: settings.searcher, sessionId, audience, memory: this.#memory }
   }
@@ -198,7 +137,7 @@ export class SearchHistory implements HintSource {
     vector: Float32Array | undefined,
     { offset = 0, server }: SearchOptions,
   ): readonly Searched[] {
-    if (this.#options.settings.searchAgain === 'all' || offset > 0 || server !== undefined) return []
+    if (this.options.settings.searchAgain === 'all' || offset > 0 || server !== undefined) return []
     return this.#current().filter(
       (search) => search.isRead && search.succeeded.size === 0 && asksTheSame({ query, vector }, search),
     )
@@ -214,7 +153,7 @@ export class SearchHistory implements HintSource {
     earlier: readonly Searched[],
   ): Promise<SearchResult & Pick<DeferredResult, 'alreadyFound'>> {
     if (earlier.length === 0 || result.kind !== 'keyword') return result
-    const { active, finder } = this.#options
+    const { active, finder } = this.options
     // What is not active cannot be called: it was evicted, or too weak to be activated.
     const seen = new Set(earlier.flatMap(({ names }) => names).filter((name) => active.has(name)))
     if (seen.size === 0 || isAnotherRequest(result, seen, earlier)) return result
@@ -235,20 +174,21 @@ export class SearchHistory implements HintSource {
     return { ...others, confidence: matches[0]?.score ?? 0, answerable }
   }
 
-  #note({
+  /** Records a search that calls may serve. */
+  note({
     matches,
     ...search
   }: Pick<Searched, 'query' | 'vector' | 'isRead'> & { readonly matches: readonly SearchMatch[] }): void {
     if (matches.length === 0) return
     const names = matches.map(({ name }) => name)
-    const at = this.#options.now()
+    const at = this.options.now()
     this.#recent = [...this.#current(), { ...search, names, at, succeeded: new Set<string>() }].slice(
       -MAX_RECENT,
     )
   }
 
   #current(): readonly Searched[] {
-    const now = this.#options.now()
+    const now = this.options.now()
     return this.#recent.filter(({ at }) => now - at < RECENT_MS)
   }
 }
@@ -281,38 +221,5 @@ function withVisible(
     ...(stillMissing?.length ? { missing: stillMissing } : {}),
     ...(stillUnmatched?.length ? { unmatchedTerms: stillUnmatched } : {}),
     alreadyVisible: fitting.map(({ name }) => name),
-  }
-}
-
-/** The words of a message as a query without operators: nobody who writes to a model uses the query language. */
-export function plainRequest(text: string): string {
-  const start = text.slice(0, MAX_START)
-  const end = text.length > MAX_START ? text.slice(Math.max(MAX_START, text.length - MAX_END)) : ''
-  return `${start} ${end}`
-    .replace(/(^|\s)[+\-/"“„]+/g, '$1')
-    .replace(/\b(select|server):/gi, '$1 ')
-    .replace(/\p{Surrogate}/gu, '')
-    .trim()
-}
-
-/** The part of a memory that settings give access to: what was learned under another policy has no influence. */
-export function memoryOf({
-  memory,
-  policy,
-  allowlists,
-  searcher,
-}: Pick<SessionSettings, 'memory' | 'policy' | 'allowlists' | 'searcher'>): ContextMemory | undefined {
-  if (!memory) return undefined
-  const embedder = searcher.embedderName ?? ''
-  return memory.under(hashText(canonicalJson([tellingPart(policy), allowlists, embedder])))
-}
-
-/** Which meta-tools are hidden, and a filter of nothing, say nothing about the tools that may be found. */
-function tellingPart({ deny = [], filter = {}, ...policy }: Policy): Policy {
-  const denied = deny.filter((name) => !isMetaTool(name))
-  return {
-    ...policy,
-    ...(denied.length === 0 ? {} : { deny: denied }),
-    ...(Object.keys(filter).length === 0 ? {} : { filter }),
   }
 }

@@ -1,13 +1,17 @@
 import type { CallScope } from '../call/call-scope.ts'
 import type { DeferredResult } from '../meta-tools/search-session.ts'
+import type { ContextMemory } from '../search/memory/usage-memory.ts'
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import type { SearchHistory, SessionSearchOptions } from './search-history.ts'
+import type { SessionSettings } from './settings.ts'
+import type { TurnHints } from './turn-hints.ts'
 
 /** The searches of one session. What they need is loaded with the first one. */
 export class SessionSearch {
   readonly #options: SessionSearchOptions
   #history: SearchHistory | undefined
+  #hints: Promise<TurnHints> | undefined
 
   constructor(options: SessionSearchOptions) {
     this.#options = options
@@ -15,7 +19,8 @@ export class SessionSearch {
 
   /** The messages with the hints of this conversation. */
   async hinted<Message>(messages: readonly Message[]): Promise<readonly Message[]> {
-    return (await this.#open()).hinted(messages)
+    this.#hints ??= this.#openHints()
+    return (await this.#hints).added(messages)
   }
 
   /** Finds tools the session may use, shown or not. */
@@ -42,9 +47,21 @@ export class SessionSearch {
     await this.#history?.called(calls, results, scope)
   }
 
+  async #openHints(): Promise<TurnHints> {
+    const { SessionHints, TurnHints } = await import('./turn-hints.ts')
+    return new TurnHints(new SessionHints(await this.#open()))
+  }
+
   async #open(): Promise<SearchHistory> {
     const { SearchHistory } = await import('./search-history.ts')
-    this.#history ??= new SearchHistory(this.#options)
+    const memory = await memoryOf(this.#options.settings)
+    this.#history ??= new SearchHistory(this.#options, memory)
     return this.#history
   }
+}
+
+/** What searches with these settings may learn from. */
+export async function memoryOf(settings: SessionSettings): Promise<ContextMemory | undefined> {
+  const { memory } = settings
+  return memory ? (await import('./memory-part.ts')).memoryPart({ ...settings, memory }) : undefined
 }

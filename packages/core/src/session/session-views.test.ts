@@ -9,8 +9,8 @@ import type { Told } from './conversation.ts'
 import { loadSession } from './load-session.ts'
 import { Persisted } from './persisted.ts'
 import { PromptPrefix, type SentRequest } from './prompt-prefix.ts'
+import { prefixKeeping, toldKeeping } from './saved-state.ts'
 import { SessionViews } from './session-views.ts'
-import { prefixKeeping, toldKeeping } from './state.ts'
 
 const SENT: SentRequest = {
   settings: 'x',

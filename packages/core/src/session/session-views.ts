@@ -3,7 +3,7 @@ import type { View } from '../registry/view.ts'
 import type { ViewBuilder } from '../registry/view-builder.ts'
 import { type CallResult, UNTRUSTED_NOTE } from '../tool.ts'
 import { type Told, tell, toldSince } from './conversation.ts'
-import type { Past, Persisted } from './persisted.ts'
+import type { Kept, Past } from './kept.ts'
 import { beginPrefix, type PromptPrefix, type SentRequest } from './prompt-prefix.ts'
 import type { SessionDialect } from './settings.ts'
 import type { Strategy } from './surface.ts'
@@ -24,8 +24,8 @@ export class SessionViews implements Pick<ViewBuilder, 'policy' | 'current' | 'e
   /** Whether each request declares them instead, because `call_tool` is denied. */
   readonly declaresLateTools: boolean
   readonly #builder: Pick<ViewBuilder, 'policy' | 'current' | 'explain'>
-  readonly #prefix: Persisted<PromptPrefix | undefined>
-  readonly #told: Persisted<readonly Told[]>
+  readonly #prefix: Kept<PromptPrefix | undefined>
+  readonly #told: Kept<readonly Told[]>
   /** What the dialect does best. */
   readonly #bestStrategy: Strategy
   /** How many tools the provider takes in one request. */
@@ -37,7 +37,7 @@ export class SessionViews implements Pick<ViewBuilder, 'policy' | 'current' | 'e
 
   constructor(
     builder: Pick<ViewBuilder, 'policy' | 'current' | 'explain'>,
-    kept: { prefix: Persisted<PromptPrefix | undefined>; told: Persisted<readonly Told[]> },
+    kept: { prefix: Kept<PromptPrefix | undefined>; told: Kept<readonly Told[]> },
     dialect: Partial<SessionDialect> = {},
   ) {
     const { strategy = 'append', maxTools = Number.POSITIVE_INFINITY, dispatchesLateTools = false } = dialect

@@ -16,7 +16,7 @@ import {
   type Inherited,
   inheritedFrom,
 } from './fork.ts'
-import type { Persisted } from './persisted.ts'
+import type { Kept } from './kept.ts'
 import { NO_SCRIPTS, type PausedScripts, type SessionScripts } from './script-engine.ts'
 import { type ScopeOptions, SessionScope } from './session-scope.ts'
 import type { SessionViews } from './session-views.ts'
@@ -36,7 +36,7 @@ export interface SessionParts<Dialect extends SessionDialect> {
   readonly shown: ShownTools
   readonly definitions: SharedDefinitions
   /** What has a copy in the store. */
-  readonly persisted: readonly Pick<Persisted<unknown>, 'refresh' | 'close'>[]
+  readonly persisted: readonly Pick<Kept<unknown>, 'refresh' | 'close'>[]
   readonly isKept: boolean
   readonly events: EventStream
   readonly runner: CallRunner

@@ -16,7 +16,7 @@ import { SharedViewBuilders, type ViewBuilder, type ViewSource } from '../regist
 import type { SearchOptions, SearchResult } from '../search/search-result.ts'
 import { ToolFinder } from '../search/tool-finder.ts'
 import { mapTexts } from '../secrets/map-texts.ts'
-import { maskFor } from '../secrets/mask.ts'
+import { maskFor } from '../secrets/mask-results.ts'
 import { type SearchKind, SkillShelf } from '../skills/skill-shelf.ts'
 import { sharedSlices } from '../slices.ts'
 import type { Store } from '../store/store.ts'
@@ -24,31 +24,23 @@ import type { TokenCounter } from '../text.ts'
 import { scheduleInBackground, scheduleWithTimers } from '../time.ts'
 import type { CallResult, ToolCall } from '../tool.ts'
 import type { Meter } from '../usage.ts'
-import type { Activations } from './activations.ts'
 import { ActiveTools } from './active-tools.ts'
 import { CatalogueScope } from './catalogue-scope.ts'
-import { type Conversation, NEW_CONVERSATION, type Told } from './conversation.ts'
+import { type Conversation, NEW_CONVERSATION } from './conversation.ts'
 import { type Explanation, explainTool, type Viewer } from './explain-tool.ts'
 import { type Child, forkActivations } from './fork.ts'
+import { NO_KEEPER } from './kept.ts'
 import type { FoundSession, SavedSessions, WantedSession } from './load-session.ts'
-import { Persisted } from './persisted.ts'
 import { type SentRequest, SharedPrefixes, settingsId } from './prompt-prefix.ts'
 import type { ScriptEngine } from './script-engine.ts'
 import { Session } from './session.ts'
 import { type ScopeOptions, SessionScope } from './session-scope.ts'
-import { SessionSearch } from './session-search.ts'
+import { memoryOf, SessionSearch } from './session-search.ts'
 import { SessionViews } from './session-views.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { SharedDefinitions } from './shared-definitions.ts'
 import { ShownTools } from './shown-tools.ts'
-import {
-  activeKeeping,
-  prefixKeeping,
-  type SessionState,
-  shownKeeping,
-  toldKeeping,
-  withLists,
-} from './state.ts'
+import { type SessionState, withLists } from './state.ts'
 
 /** The complete settings of a registry for all its sessions and calls. */
 export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'emit'> {
@@ -185,8 +177,7 @@ export class Sessions {
     await this.#prepareMemory(settings)
     const { searcher } = settings
     const audience = this.#scope(policy)
-    const { memoryOf } = await import('./search-history.ts')
-    const request = { ...options, query, searcher, audience, memory: memoryOf(settings) }
+    const request = { ...options, query, searcher, audience, memory: await memoryOf(settings) }
     const { result } = await this.finder.find(request)
     return result
   }
@@ -222,23 +213,17 @@ export class Sessions {
     const made = dialect && settingsId(dialect, settings, { ...this.settings, skills })
     const begun = sent && sent.settings === made ? this.#prefixes.of({ ...sent, lateTools: [] }) : undefined
     // Without a dialect there is no prefix, but a state that the host passes replaces a stored one.
-    const placeOfPrefix = { ...place, store: dialect || replacesSaved ? start.sharing : undefined }
-    const prefix = new Persisted(begun, prefixKeeping(id, made, this.#prefixes), placeOfPrefix)
-    const kept: Persisted<Activations> = new Persisted(
-      start.conversation.active,
-      {
-        ...activeKeeping(id, { caps: settings, allowlists }),
-        onMerge: (now, past) => active.noteMerge(now, past),
-      },
-      place,
-    )
-    const told: Persisted<readonly Told[]> = new Persisted(
-      start.conversation.told,
-      { ...toldKeeping(id), onMerge: (now, past) => views.noteMerge(now, past) },
-      placeOfPrefix,
-    )
+    const placeOfLists = { ...place, store: dialect || replacesSaved ? start.sharing : undefined }
+    const keeper = store ? (this.#saved?.keeper(place, placeOfLists) ?? NO_KEEPER) : NO_KEEPER
+    const prefix = keeper.prefix(begun, { settings: made, prefixes: this.#prefixes })
+    const kept = keeper.active(start.conversation.active, {
+      caps: settings,
+      allowlists,
+      onMerge: (now, past) => active.noteMerge(now, past),
+    })
+    const told = keeper.told(start.conversation.told, (now, past) => views.noteMerge(now, past))
     const active = new ActiveTools(kept, settings, emit)
-    const names = new Persisted(start.conversation.shown ?? [], shownKeeping(id), place)
+    const names = keeper.shown(start.conversation.shown ?? [])
     const shown = new ShownTools(this.#builderFor(settings), names)
     const views = new SessionViews(shown, { prefix, told }, dialect)
     const shared = { sessionId: id, settings, views, active, finder }

@@ -1,7 +1,7 @@
 import type { Entry } from '../registry/entry.ts'
 import type { View } from '../registry/view.ts'
 import type { ViewBuilder } from '../registry/view-builder.ts'
-import type { Persisted } from './persisted.ts'
+import type { Kept } from './kept.ts'
 
 /**
  * How one session sees the catalogue: like others with the same settings, but what it showed stays shown when auto mode
@@ -11,10 +11,10 @@ import type { Persisted } from './persisted.ts'
 export class ShownTools implements Pick<ViewBuilder, 'policy' | 'current' | 'explain'> {
   readonly #builder: ViewBuilder
   /** The names of the tools that the newest surface showed while auto mode was not lazy. */
-  readonly #names: Persisted<readonly string[]>
+  readonly #names: Kept<readonly string[]>
   #noted: View | undefined
 
-  constructor(builder: ViewBuilder, names: Persisted<readonly string[]>) {
+  constructor(builder: ViewBuilder, names: Kept<readonly string[]>) {
     this.#builder = builder
     this.#names = names
   }

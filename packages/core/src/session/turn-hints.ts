@@ -1,6 +1,21 @@
+import { describeError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
+import { mayBeHinted } from '../search/effects.ts'
+import type { SearchHistory } from './search-history.ts'
 
-export { mayBeHinted } from '../search/effects.ts'
+/**
+ * Besides `HINT_LIMITS`: the first match is similar in meaning to this degree, because small talk often shares a word with
+ * some tool, and every tool that a hint names has at least this score. Chosen with `npm run bench -- hints`.
+ */
+export const ALIKE_FROM = 0.45
+export const NAMED_FROM = 0.1
+
+/** The characters of a long message that are read: the request is mostly at one of its ends. */
+const MAX_START = 600
+const MAX_END = 400
+
+/** A message must match this to be searched for. */
+const HAS_WORD = /[\p{L}\p{N}]/u
 
 /** How many lines are kept for later requests to repeat byte for byte; the oldest are dropped first. */
 const MAX_KEPT = 1_000
@@ -8,6 +23,52 @@ const MAX_KEPT = 1_000
 /** Finds tools for the words of a user; returns a line that names them, or `''`. */
 export interface HintSource {
   hint(text: string): Promise<string>
+}
+
+/** Hints from the searches of a session. */
+export class SessionHints implements HintSource {
+  readonly #history: SearchHistory
+
+  constructor(history: SearchHistory) {
+    this.#history = history
+  }
+
+  /**
+   * Says which deferred tools may fit the words of a user; `''` if none does with some certainty, or if the searcher fails
+   * or does not know how certain it is. Never rejects: a turn does not depend on a hint.
+   */
+  async hint(text: string): Promise<string> {
+    const { emit, settings, sessionId } = this.#history.options
+    const query = plainRequest(text)
+    if (!HAS_WORD.test(query)) return ''
+    try {
+      return await this.#hintFor(query)
+    } catch (error) {
+      const { name: searcher } = settings.searcher
+      const reason = `no hint: ${describeError(error)}`
+      emit({ type: 'search-degraded', searcher, error: reason, sessionId })
+      return ''
+    }
+  }
+
+  async #hintFor(query: string): Promise<string> {
+    const { views, active, finder, settings } = this.#history.options
+    if (views.current().deferred.size === 0) return ''
+    const request = this.#history.request(query, { limit: HINT_LIMITS.most }, 'all')
+    const { result, vector, similarity = 0 } = await finder.rank(request)
+    const { confidence = 0, matches } = result
+    if (confidence < HINT_LIMITS.from || similarity < ALIKE_FROM) return ''
+    const { deferred, snapshot } = views.current()
+    const fitting = matches.filter(({ name, score }) => {
+      const listing = snapshot.get(name)?.listing
+      const isNew = score >= NAMED_FROM && deferred.has(name) && !active.has(name)
+      return isNew && listing !== undefined && mayBeHinted(listing, query)
+    })
+    if (fitting.length === 0) return ''
+    this.#history.note({ query, vector, matches: fitting, isRead: false })
+    const names = fitting.map(({ name }) => name)
+    return hintLine(names, settings.searchTool)
+  }
 }
 
 /**
@@ -96,4 +157,15 @@ function isTextPart(part: unknown): part is { readonly text: string } {
 function isResult(part: unknown): boolean {
   if (!isRecord(part)) return false
   return RESULT_TYPES.includes(String(part.type)) || RESULT_KEYS.some((key) => part[key] !== undefined)
+}
+
+/** The words of a message as a query without operators: nobody who writes to a model uses the query language. */
+export function plainRequest(text: string): string {
+  const start = text.slice(0, MAX_START)
+  const end = text.length > MAX_START ? text.slice(Math.max(MAX_START, text.length - MAX_END)) : ''
+  return `${start} ${end}`
+    .replace(/(^|\s)[+\-/"“„]+/g, '$1')
+    .replace(/\b(select|server):/gi, '$1 ')
+    .replace(/\p{Surrogate}/gu, '')
+    .trim()
 }

@@ -36,6 +36,7 @@ export class ToolResults {
     this.#outputSchemas ??= new SchemaCache()
     // What is removed from results is removed from their schema, so that they still match.
     const schema = this.#state.config.lossless ? outputSchema : visibleData(outputSchema)
+    if (this.#outputSchemas.lacksRareChecks(schema)) await this.#outputSchemas.loadRareChecks()
     const compiled = this.#outputSchemas.compile(schema, () => {})
     return (structured) => checkOutput(compiled, structured)
   }
