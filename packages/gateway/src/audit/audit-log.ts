@@ -46,7 +46,10 @@ export interface AuditEntry {
   readonly decision: GrantKind | 'allow' | 'deny' | 'none'
   /** Whose decision it was: the config's, the client's own user's, or that of somebody at the page or a terminal. */
   readonly by: 'policy' | 'user' | 'operator'
-  /** `ok`, or why the call failed; `started` precedes a call where records are required. */
+  /**
+   * `ok`, or why the call failed. `started` precedes a call where records are required; `task` ends one whose server goes on
+   * with it, and another line, with the same digest, says how that ended.
+   */
   readonly outcome: string
   readonly durationMs?: number
 }
