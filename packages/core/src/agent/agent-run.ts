@@ -139,7 +139,13 @@ export class AgentRun {
     const results = await this.#runCalls(reply, batch, paused?.results ?? [])
     if (batch.isPaused && !this.#signal.aborted) {
       const { pending, agents } = batch
-      const now = { pending, agents, answers: paused?.answers ?? [], iteration: this.#iteration }
+      const now = {
+        id: session.pauses.newKey(),
+        pending,
+        agents,
+        answers: paused?.answers ?? [],
+        iteration: this.#iteration,
+      }
       const ended = results.filter((result) => !batch.waits(result))
       return {
         stop: 'approval',

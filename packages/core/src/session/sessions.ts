@@ -39,6 +39,7 @@ import { SessionViews } from './session-views.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { SharedDefinitions } from './shared-definitions.ts'
 import { ShownTools } from './shown-tools.ts'
+import { SingleUse } from './single-use.ts'
 import {
   activeKeeping,
   prefixKeeping,
@@ -293,6 +294,7 @@ export class Sessions {
       definitions: this.#definitions,
       persisted,
       isKept: store !== undefined,
+      pauses: new SingleUse({ id, store }, newId),
       events,
       runner,
       countTokens,
