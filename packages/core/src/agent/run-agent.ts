@@ -52,7 +52,7 @@ export async function startRun(options: AgentOptions, start: RunStart): Promise<
   checkAgentOptions(options)
   const run = new AgentRun(options, start)
   const { session, onEvent } = options
-  if (start.paused && !(await session.pauses.use(start.paused.id))) throw continuedBefore()
+  if (start.paused && !(await session.scope().pauses.use(start.paused.id))) throw continuedBefore()
   const unsubscribe = onEvent && session.subscribe(listenerFor(onEvent))
   // Whoever iterates over the steps begins now, before the first one.
   await undefined

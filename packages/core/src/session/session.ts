@@ -23,7 +23,6 @@ import type { SessionViews } from './session-views.ts'
 import { listOf, type SessionDialect, type SessionSettings } from './settings.ts'
 import type { SharedDefinitions } from './shared-definitions.ts'
 import type { ShownTools } from './shown-tools.ts'
-import type { SingleUse } from './single-use.ts'
 import { type SessionState, writeState } from './state.ts'
 import { type Stats, sessionStats } from './stats.ts'
 import { type Surface, surfacedEvent } from './surface.ts'
@@ -38,8 +37,6 @@ export interface SessionParts<Dialect extends SessionDialect> {
   readonly definitions: SharedDefinitions
   /** What has a copy in the store. */
   readonly persisted: readonly Pick<Persisted<unknown>, 'refresh' | 'close'>[]
-  readonly isKept: boolean
-  readonly pauses: SingleUse
   readonly events: EventStream
   readonly runner: CallRunner
   readonly countTokens: TokenCounter | undefined
@@ -58,8 +55,6 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
   readonly meters: readonly Meter[]
   /** The scripts of this session that wait for a person. */
   readonly scripts: PausedScripts
-  /** @internal The runs of agents that wait for a person: each continues once. */
-  readonly pauses: SingleUse
   readonly #parts: SessionParts<Dialect>
   readonly #active: ActiveTools
   readonly #views: SessionViews
@@ -80,7 +75,6 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#active = parts.scope.active
     this.#views = parts.scope.views
     this.scripts = parts.scripts ?? NO_SCRIPTS
-    this.pauses = parts.pauses
     // What does not fit or has changed since it was saved is reported now, not with the first surface.
     if (this.#active.all.length > 0) this.#settle()
   }
@@ -130,7 +124,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#surface = surface
     this.#parts.shown.noteShown()
     if (this.#parts.events.hasListeners) this.emit(surfacedEvent(surface))
-    if (this.#parts.isKept) void this.#track(this.#parts.scope.save())
+    if (this.#parts.scope.pauses.isShared) void this.#track(this.#parts.scope.save())
     return surface
   }
 
@@ -292,7 +286,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       this.#batches.delete(batch)
       endUses()
       endScripts?.()
-      if (this.#parts.isKept) await this.#parts.scope.save()
+      if (scope.pauses.isShared) await this.#parts.scope.save()
     }
   }
 

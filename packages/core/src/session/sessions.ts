@@ -275,6 +275,7 @@ export class Sessions {
       scripts,
       answerTokens,
       save,
+      pauses: new SingleUse({ id, store }, newId),
     }
     const fork = ({ inheritActive, ...child }: Child) => {
       const view = this.#builderFor(child.settings).current()
@@ -293,8 +294,6 @@ export class Sessions {
       shown,
       definitions: this.#definitions,
       persisted,
-      isKept: store !== undefined,
-      pauses: new SingleUse({ id, store }, newId),
       events,
       runner,
       countTokens,

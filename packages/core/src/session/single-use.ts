@@ -13,6 +13,11 @@ export class SingleUse {
     this.newKey = newId
   }
 
+  /** Whether other processes know which keys were used. */
+  get isShared(): boolean {
+    return this.#place.store !== undefined
+  }
+
   /** False if the key was used before. Rejects with `store-unavailable` if that cannot be known. */
   async use(key: string): Promise<boolean> {
     const { id, store } = this.#place
