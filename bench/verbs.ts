@@ -3,8 +3,9 @@
  * labelled sets, with the share of those requests whose right tool is first. `npm run bench -- verbs`
  */
 import { CatalogueSearch, type Listing, lexical } from '../packages/core/src/index.ts'
-import { askedEffect, effectOf } from '../packages/core/src/search/effects.ts'
+import { askedEffect } from '../packages/core/src/search/effects.ts'
 import { hybrid } from '../packages/core/src/search/hybrid.ts'
+import { effectOf } from '../packages/core/src/tool-effect.ts'
 import { staticEmbedder } from '../packages/embedder/src/static-embedder.ts'
 import type { LabelledCase } from './recall/labelled-case.ts'
 import { ownCases } from './recall/own-cases.ts'

@@ -76,8 +76,8 @@ describe('toolcrib without a command', () => {
       Object.keys(JSON.parse(readFileSync(path('home', '.cursor', 'mcp.json'), 'utf8')).mcpServers),
     ).toEqual(['toolcrib'])
     // Windsurf cannot ask by itself.
-    expect(stdout).toMatch(/Windsurf cannot, so you answer on the page[\s\S]*added ask = \["destructive"\]/)
-    expect(readFileSync(config(), 'utf8')).toContain('[tools]\nask = [ "destructive" ]')
+    expect(stdout).toMatch(/Windsurf cannot, so you answer on the page[\s\S]*added ask = \["changes"\]/)
+    expect(readFileSync(config(), 'utf8')).toContain('[tools]\nask = [ "changes" ]')
     const again = await toolcrib('--yes')
     expect(again.stdout).not.toContain('added ask')
     expect(again.stdout).toContain('3 servers in your config, and no new ones in other programs')

@@ -1,4 +1,12 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type LogRecord, logs, SeverityNumber } from '@opentelemetry/api-logs'
@@ -231,6 +239,13 @@ describe('a record that somebody tampers with', () => {
     const head = join(directory, readdirSync(directory).find((name) => name.endsWith('.head')) ?? '')
     writeFileSync(head, `${String(seq).padStart(15, '0')} ${hash}\n`)
     expect(await problems()).toContainEqual(expect.stringContaining('is missing or was changed'))
+  })
+
+  it('shows a copy of a chain under another name', async () => {
+    await record()
+    for (const name of readdirSync(directory))
+      if (name !== 'key') copyFileSync(join(directory, name), join(directory, `copy-of-${name}`))
+    expect(await problems()).toEqual([expect.stringContaining('renamed or copied')])
   })
 
   it('is not what a client can make of it by the line breaks of its texts', async () => {

@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { ToolRegistry, type ToolResult } from 'toolcrib'
 import { secretsBackend } from 'toolcrib/capabilities'
+import { type GatewayOptions, readAudit } from 'toolcrib/gateway'
 import { memoryStore } from 'toolcrib/stores'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { connectClient, openGateway, rawRequest } from './gateway.fixture.ts'
 import { script } from './mcp/reference-servers.fixture.ts'
 
@@ -11,9 +15,9 @@ const _meta = { 'io.modelcontextprotocol/clientCapabilities': { extensions: { [T
 const [ADA, BOB] = ['ada-has-a-long-token', 'bob-has-another-token']
 
 describe('a task of a modern server', () => {
-  async function open(registry = new ToolRegistry()) {
-    const tokens = [{ token: ADA }, { token: BOB }]
-    const options = { store: memoryStore(), tokens, mode: 'full', registry } as const
+  async function open(registry = new ToolRegistry(), more: Partial<GatewayOptions> = {}) {
+    const tokens = [{ token: ADA, name: 'ada' }, { token: BOB }]
+    const options = { store: memoryStore(), tokens, mode: 'full', registry, ...more } as const
     const { gateway } = await openGateway({ tasks: SERVER }, options)
     const send = async (method: string, params: Record<string, unknown>, token: string) => {
       const { taskId } = params
@@ -99,6 +103,43 @@ describe('a task of a modern server', () => {
     const later = await send('tasks/get', { taskId, _meta }, ADA)
     expect(later.result).toMatchObject({ result: { isError: true } })
     expect(JSON.stringify(later.result)).not.toContain('deleted')
+  })
+
+  it('is recorded when it begins and when it has ended, once, and a large result of it is shortened', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'toolcrib-audit-'))
+    onTestFinished(() => rmSync(directory, { recursive: true }))
+    const limits = { maxResultTokens: 200 }
+    const { send } = await open(new ToolRegistry(), { audit: { directory }, limits })
+    const filename = Array.from({ length: 500 }, (_, n) => `part ${n}`).join('\n')
+    const call = { name: 'tasks__confirm_delete', arguments: { filename }, _meta }
+    const { taskId } = (await send('tools/call', call, ADA)).result as Record<string, unknown>
+    const entries = async () =>
+      (await readAudit(directory)).map(({ who, tool, outcome }) => [who, tool, outcome])
+    const tool = 'mcp__tasks__confirm_delete'
+    expect(await entries()).toEqual([['ada', tool, 'task']])
+    const inputResponses = { confirm: { action: 'accept', content: {} } }
+    await send('tasks/update', { taskId, inputResponses, _meta }, ADA)
+    for (const _again of [1, 2]) {
+      const { result } = (await send('tasks/get', { taskId, _meta }, ADA)).result as Record<string, unknown>
+      const text = JSON.stringify(result)
+      expect(text.length).toBeLessThan(2_000)
+      const handle = /handle \\"(r_\w+)/.exec(text)?.[1]
+      const read = { name: 'read_result', arguments: { handle, pattern: 'part 250' }, _meta }
+      expect(JSON.stringify(await send('tools/call', read, ADA))).toContain('part 250')
+      expect(JSON.stringify(await send('tools/call', read, BOB))).not.toContain('part 250')
+    }
+    expect(await entries()).toEqual([
+      ['ada', tool, 'task'],
+      ['ada', tool, 'ok'],
+    ])
+    const [began, ended] = await readAudit(directory)
+    expect(ended?.digest).toBe(began?.digest)
+
+    const slow = { name: 'tasks__slow_compute', arguments: { seconds: 60 }, _meta }
+    const other = (await send('tools/call', slow, ADA)).result as Record<string, unknown>
+    await send('tasks/cancel', { taskId: other.taskId, _meta }, ADA)
+    await send('tasks/get', { taskId: other.taskId, _meta }, ADA)
+    expect((await entries()).slice(2).map(([, , outcome]) => outcome)).toEqual(['task', 'cancelled'])
   })
 
   it('does not exist for anybody else', async () => {

@@ -29,6 +29,8 @@ async function replay(seed: number): Promise<void> {
   console.log(
     `seed ${seed}: ${first.steps} steps, ${isSame ? 'the same' : 'ANOTHER schedule'} when it is replayed`,
   )
+  const at = first.trace.findIndex((line, number) => line !== second.trace[number])
+  if (!isSame) console.log(`they differ from here on:\n${first.trace[at]}\n${second.trace[at]}`)
   if (first.violation !== undefined) console.log(first.violation)
   if (first.violation !== undefined || !isSame) process.exitCode = 1
 }
@@ -39,9 +41,11 @@ async function runMany(from: number, count: number): Promise<void> {
   const totals: Record<string, number> = {}
   const schedules = createHash('sha256')
   let steps = 0
+  let cold = ''
   for (let seed = from; seed < from + count; seed++) {
     const report = await runSeed(seed)
     steps += report.steps
+    cold ||= digest(report.trace)
     schedules.update(digest(report.trace))
     for (const [kind, number] of Object.entries(report.counts)) totals[kind] = (totals[kind] ?? 0) + number
     // Now and then a seed is run twice: a schedule that is not the same again is worth nothing.
@@ -55,6 +59,11 @@ async function runMany(from: number, count: number): Promise<void> {
     failed.push(seed)
     console.log(`seed ${seed}: ${report.violation.split('\n')[0]}`)
     console.log(report.trace.slice(-15).join('\n'))
+  }
+  // And the first once more: what only its run had to load and compile must not show.
+  if (digest((await runSeed(from)).trace) !== cold) {
+    failed.push(from)
+    console.log(`seed ${from} has another schedule when it is replayed after the others`)
   }
   const seconds = Number(process.hrtime.bigint() - begun) / 1e9
   console.log(`${count} seeds, ${steps} steps, ${seconds.toFixed(1)} s; ${JSON.stringify(totals)}`)

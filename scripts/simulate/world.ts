@@ -1,4 +1,6 @@
-import { createHash } from 'node:crypto'
+import nodeCrypto, { createHash } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
+
 /** What went wrong, in which seed. */
 export class Violation extends Error {
   override readonly name = 'Violation'
@@ -26,8 +28,11 @@ const REAL = {
   setInterval,
   clearInterval,
   now: Date.now,
+  elapsed: performance.now,
   random: Math.random,
   randomUUID: crypto.randomUUID.bind(crypto),
+  nodeRandomUUID: nodeCrypto.randomUUID,
+  randomBytes: nodeCrypto.randomBytes,
 }
 
 /**
@@ -142,8 +147,14 @@ export class World {
       clearInterval: clear,
     })
     Date.now = () => this.now
+    // Long work pauses by this clock.
+    performance.now = () => this.now
     Math.random = () => this.random()
-    Object.defineProperty(crypto, 'randomUUID', { value: () => uuidFrom(this), configurable: true })
+    const randomUUID = () => uuidFrom(this)
+    const randomBytes = (size: number) => Buffer.from(Array.from({ length: size }, () => this.upTo(256) - 1))
+    Object.defineProperty(crypto, 'randomUUID', { value: randomUUID, configurable: true })
+    Object.assign(nodeCrypto, { randomUUID, randomBytes })
+    syncBuiltinESMExports()
     // The real one works on a thread, and takes real time.
     const digest = async (_name: string, bytes: Uint8Array) =>
       new Uint8Array(createHash('sha256').update(bytes).digest()).buffer
@@ -151,11 +162,15 @@ export class World {
   }
 
   uninstall(): void {
-    const { setTimeout, clearTimeout, setInterval, clearInterval, now, random, randomUUID } = REAL
+    const { setTimeout, clearTimeout, setInterval, clearInterval, now, elapsed, random, randomUUID } = REAL
+    const { nodeRandomUUID, randomBytes } = REAL
     Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval })
     Date.now = now
+    performance.now = elapsed
     Math.random = random
     Object.defineProperty(crypto, 'randomUUID', { value: randomUUID, configurable: true })
+    Object.assign(nodeCrypto, { randomUUID: nodeRandomUUID, randomBytes })
+    syncBuiltinESMExports()
     Reflect.deleteProperty(crypto.subtle, 'digest')
   }
 

@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { defineTool } from './authoring/define-tool.ts'
 import type { AskAnswer, AskHandler, AskRequest } from './call/ask.ts'
 import type { ToolcribEvent } from './events.ts'
+import type { Policy } from './registry/policy.ts'
 import type { Tool } from './tool.ts'
 import { ToolRegistry } from './tool-registry.ts'
 
 /** A registry with tools that count how often they ran. */
-function workshop(onAsk?: AskHandler, ask: readonly string[] | 'destructive' | 'writes' = ['delete_*']) {
+function workshop(onAsk?: AskHandler, ask: Policy['ask'] = ['delete_*']) {
   const ran: string[] = []
   let now = 0
   const events: ToolcribEvent[] = []
@@ -142,19 +143,22 @@ describe('a policy that asks', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('destructive and writes are kinds of tools', async () => {
+  test('destructive, changes and writes are kinds of tools', async () => {
     for (const [ask, tools] of [
       ['destructive', ['drop']],
-      ['writes', ['delete_file', 'drop']],
+      ['changes', ['delete_file', 'drop', 'update_page']],
+      ['writes', ['delete_file', 'drop', 'get_page', 'update_page', 'weather']],
       [
         ['destructive', 'Delete-File'],
         ['delete_file', 'drop'],
       ],
     ] as const) {
       const { asked, onAsk } = person()
-      const { registry, call } = workshop(onAsk, ask)
+      const { registry, call, tool } = workshop(onAsk, ask)
       const session = await registry.openSession()
-      await session.execute(['delete_file', 'read_file', 'drop'].map((name) => call(name)))
+      const unsaid = ['get_page', 'update_page', 'weather']
+      for (const name of unsaid) registry.register(tool(name))
+      await session.execute(['delete_file', 'read_file', 'drop', ...unsaid].map((name) => call(name)))
       expect(asked.flatMap(({ calls }) => calls.map(({ tool }) => tool))).toEqual(tools)
     }
   })

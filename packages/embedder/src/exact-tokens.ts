@@ -1,8 +1,30 @@
 /** Exact token counts. Runs in browsers too. */
 import type { TokenCounter } from '@toolcrib/core'
+import { sharedSlices } from '@toolcrib/core/internal'
 
-/** The exact counter (o200k). Its tables are large, so they are loaded on first use. */
-export async function exactTokenCounter(): Promise<TokenCounter> {
-  const { countTokens } = await import('gpt-tokenizer/encoding/o200k_base')
-  return (text) => countTokens(text)
+let counter: Promise<TokenCounter> | undefined
+
+/** The exact counter (o200k). Its tables are large, so they are loaded on first use, in slices. */
+export function exactTokenCounter(): Promise<TokenCounter> {
+  counter ??= loadCounter()
+  return counter
+}
+
+async function loadCounter(): Promise<TokenCounter> {
+  const [{ default: tokens }, { BytePairEncodingCore }, { O200KBase }] = await Promise.all([
+    import('gpt-tokenizer/bpeRanks/o200k_base'),
+    import('gpt-tokenizer/BytePairEncodingCore'),
+    import('gpt-tokenizer/encodingParams/o200k_base'),
+  ])
+  const ranks = new Map<string, number>()
+  const others: (readonly number[])[] = []
+  await sharedSlices.each(tokens.entries(), ([rank, token]) => {
+    if (typeof token === 'string') ranks.set(token, rank)
+    else others[rank] = token
+  })
+  // Its constructor would read 200,000 tokens at once, so it gets the few that are no text.
+  const encoding = new BytePairEncodingCore(O200KBase(others))
+  Object.assign(encoding, { bytePairStringRankEncoder: ranks })
+  // Names of special tokens, as any server may write them, count as text.
+  return (text) => encoding.countNative(text)
 }

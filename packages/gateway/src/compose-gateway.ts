@@ -99,7 +99,6 @@ export function composeGateway(options: ServedOptions): ComposedGateway {
 
   const upstream = new Upstream(servers, traffic)
   const states = new RequestStates(store, { limits, now })
-  const tasks = new Tasks(states, upstream)
   const lists = new ServerLists(servers, traffic, warn, { limits, schedule, watchers })
   const bigResults = new BigResults(servers, store ?? memory, limits)
   const tools = new ToolList(registry, servers, { unlisted, metrics, bigResults })
@@ -111,6 +110,7 @@ export function composeGateway(options: ServedOptions): ComposedGateway {
     alwaysAllowed: () => (sessions.isShared ? undefined : options.alwaysAllowed),
   })
   const auditor = options.audit && new Auditor(new AuditLog(options.audit, now), registry, { now, warn })
+  const tasks = new Tasks(states, upstream, { auditor, bigResults })
   const toolCalls = new ToolCalls(registry, upstream, { unlisted, tasks, approvals, auditor, bigResults })
   const items = new PromptsAndResources(lists, upstream, names)
   const requests = new ClientRequests(tools, toolCalls, items, tasks, load)

@@ -138,8 +138,8 @@ export class AgentRun {
     const batch = new PausingBatch(paused)
     const results = await this.#runCalls(reply, batch, paused?.results ?? [])
     if (batch.isPaused && !this.#signal.aborted) {
-      const { pending, agents } = batch
-      const now = { pending, agents, answers: paused?.answers ?? [], iteration: this.#iteration }
+      const [id, { pending, agents }] = [session.scope().pauses.newKey(), batch]
+      const now = { id, pending, agents, answers: paused?.answers ?? [], iteration: this.#iteration }
       const ended = results.filter((result) => !batch.waits(result))
       return {
         stop: 'approval',

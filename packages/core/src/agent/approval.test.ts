@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTool } from '../authoring/define-tool.ts'
+import { memoryStore } from '../store/memory-store.ts'
+import type { Store } from '../store/store.ts'
 import type { Tool } from '../tool.ts'
 import { ToolRegistry } from '../tool-registry.ts'
 import { toldTo } from './agent.fixture.ts'
@@ -15,6 +17,7 @@ const look = (id: string) => ({ id, name: 'look', args: { disk: 'x' } })
 async function open(
   turns: readonly ScriptedTurn[],
   more: ConstructorParameters<typeof ToolRegistry>[0] = {},
+  store?: Store,
 ) {
   const ran: string[] = []
   const registry = new ToolRegistry({ policy: { ask: ['wipe'] }, ...more })
@@ -30,7 +33,7 @@ async function open(
       }) as Tool,
     )
   const model = scriptedModel(turns)
-  const session = await registry.openSession({ id: 'main' })
+  const session = await registry.openSession({ id: 'main', ...(store && { store }) })
   return { ran, model, registry, session, options: { model, session } }
 }
 
@@ -96,6 +99,32 @@ describe('a run without anybody to ask', () => {
     const { resume } = await runAgent({ ...options, messages: 'go' })
     await expect(resume?.({ grants: { 'call-2': 'once' } })).rejects.toThrow('did you mean "call-1"?')
     await expect(resume?.({ grants: { 'call-1': 'yes' as 'once' } })).rejects.toThrow('must be one of once')
+  })
+})
+
+describe('a run that waits continues once', () => {
+  const grants = { '1': 'once' } as const
+
+  it('here', async () => {
+    const { ran, options } = await open([{ calls: [wipe('1', 'a')] }])
+    const waiting = await runAgent({ ...options, messages: 'go' })
+    // A fault in the answers uses nothing.
+    await expect(waiting.resume?.({ grants: { '2': 'once' } })).rejects.toThrow('no call "2" waits')
+    expect(await waiting.resume?.({ grants })).toMatchObject({ stop: 'done' })
+    await expect(waiting.resume?.({ grants })).rejects.toThrow('this run was continued before')
+    expect(ran).toEqual(['wipe a'])
+  })
+
+  it('in whichever processes share the store of its session, also if several try at once', async () => {
+    const store = memoryStore()
+    const first = await open([{ calls: [wipe('1', 'a')] }], {}, store)
+    const { paused } = await runAgent({ ...first.options, messages: 'go' })
+    const others = await Promise.all([1, 2, 3].map(() => open([], {}, store)))
+    const resumed = await Promise.allSettled(
+      others.map(({ options }) => resumeAgent({ ...options, paused: saved(paused), grants })),
+    )
+    expect(resumed.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected', 'rejected'])
+    expect(others.flatMap(({ ran }) => ran)).toEqual(['wipe a'])
   })
 })
 

@@ -13,6 +13,8 @@ export interface PendingCall extends AskedCall {
 
 /** A run that waits for a person: JSON, from which `resumeAgent()` continues, in this process or another. */
 export interface PausedRun<Message = unknown, Response = unknown> {
+  /** Differs each time a run pauses: from there, it continues once. */
+  readonly id: string
   readonly messages: readonly Message[]
   readonly sessionId: string
   readonly iteration: number

@@ -1,4 +1,5 @@
 import type { InputOf, SchemaInput } from '../authoring/define-tool.ts'
+import { ToolcribError } from '../errors.ts'
 import { type AgentOptions, checkAgentOptions } from './agent-options.ts'
 import type { AgentResult } from './agent-result.ts'
 import { AgentRun, type RunStart } from './agent-run.ts'
@@ -31,7 +32,9 @@ export type ResumeOptions<
 
 /**
  * Continues a run that stopped with `approval`, in a session that was opened again if need be. Calls that were refused are
- * answered so; those without an answer keep waiting. The ledger counts from here. Throws as `runAgent()` does.
+ * answered so; those without an answer keep waiting. The ledger counts from here. Throws as `runAgent()` does, and
+ * `config-invalid` for a run that was continued before: by anybody who shares the session's store, or in this session if
+ * it has none.
  */
 export function resumeAgent<SomeModel extends Model, const Schema extends SchemaInput = SchemaInput>(
   options: ResumeOptions<SomeModel, Schema>,
@@ -49,6 +52,7 @@ export async function startRun(options: AgentOptions, start: RunStart): Promise<
   checkAgentOptions(options)
   const run = new AgentRun(options, start)
   const { session, onEvent } = options
+  if (start.paused && !(await session.scope().pauses.use(start.paused.id))) throw continuedBefore()
   const unsubscribe = onEvent && session.subscribe(listenerFor(onEvent))
   // Whoever iterates over the steps begins now, before the first one.
   await undefined
@@ -57,6 +61,14 @@ export async function startRun(options: AgentOptions, start: RunStart): Promise<
   } finally {
     unsubscribe?.()
   }
+}
+
+function continuedBefore(): ToolcribError {
+  const step = 'continue from where that ended, or start again with runAgent({ messages: paused.messages })'
+  return new ToolcribError(
+    'config-invalid',
+    `this run was continued before, so its calls may have run; ${step}`,
+  )
 }
 
 function resumable(

@@ -2,6 +2,7 @@ import { describeError, ToolcribError } from '../errors.ts'
 import { isRecord } from '../json.ts'
 import { nearestName } from '../nearest-name.ts'
 import { isReadOnly } from '../tool.ts'
+import { type Effect, effectOf } from '../tool-effect.ts'
 import type { Entry } from './entry.ts'
 import { matcher, PermittingNames, RefusingNames } from './name-patterns.ts'
 import type { Snapshot } from './snapshot.ts'
@@ -27,11 +28,15 @@ export interface Policy {
   readonly deny?: readonly string[]
   /**
    * The tools about which a person is asked before each call: names and globs, read like `deny`; `destructive`: those that
-   * say that they destroy (`destructiveHint: true`); `writes`: those that do not say that they only read.
+   * say that they destroy (`destructiveHint: true`); `changes`: those that change or delete something, as they say or as the
+   * verb of their name does; `writes`: those that do not say that they only read.
    */
-  readonly ask?: readonly string[] | 'destructive' | 'writes'
+  readonly ask?: readonly string[] | AskKind
   readonly filter?: ToolFilter
 }
+
+/** A word of `ask` that means a kind of tools. */
+export type AskKind = 'destructive' | 'changes' | 'writes'
 
 /** A policy with the gates that a single call or a forked session adds to it. */
 export interface Gates extends Policy {
@@ -67,7 +72,7 @@ const FILTER_KEYS = ['allowedMcpServers', 'allowedMcpTools', 'allowedPlugins', '
 export function checkPolicy(policy: unknown): asserts policy is Policy {
   const { filter = {}, ask, ...lists } = checkKeys(policy, 'policy', POLICY_KEYS)
   checkLists(lists, 'policy')
-  if (ask !== 'destructive' && ask !== 'writes') checkNames(ask, 'policy.ask')
+  if (!isAskKind(ask)) checkNames(ask, 'policy.ask')
   checkLists(checkKeys(filter, 'policy.filter', FILTER_KEYS), 'policy.filter')
 }
 
@@ -137,6 +142,7 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
     asks({ tool, listing }) {
       if (askedNames === undefined) return false
       if (asked.includes('writes') && !isReadOnly(tool)) return true
+      if (asked.includes('changes') && isChange(effectOf(listing))) return true
       if (asked.includes('destructive') && tool.annotations?.destructiveHint === true) return true
       return askedNames.has(listing)
     },
@@ -165,9 +171,12 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
   }
 }
 
-/** The words of `ask` that mean kinds of tools. */
-export function isAskKind(name: string): boolean {
-  return name === 'destructive' || name === 'writes'
+export function isAskKind(name: unknown): name is AskKind {
+  return name === 'destructive' || name === 'changes' || name === 'writes'
+}
+
+function isChange(effect: Effect | undefined): boolean {
+  return effect === 'writes' || effect === 'destroys'
 }
 
 /** What either policy asks about. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Listing } from '../tool.ts'
-import { askedEffect, effectOf, mayBeHinted, readersFirst } from './effects.ts'
+import { effectOf } from '../tool-effect.ts'
+import { askedEffect, mayBeHinted, readersFirst } from './effects.ts'
 import { parseQuery } from './query/query.ts'
 
 const listing = (ownName: string, more: Partial<Listing> = {}): Listing => ({

@@ -28,6 +28,7 @@ import type { Viewer } from './explain-tool.ts'
 import { type PromptPrefix, type SentRequest, type SharedPrefixes, settingsId } from './prompt-prefix.ts'
 import { candidateOf, SearchScope, type SearchScopeOptions } from './search-scope.ts'
 import type { SessionSettings } from './settings.ts'
+import type { SingleUse } from './single-use.ts'
 import { buildSurface, type Strategy, type Surface, type SurfaceParts } from './surface.ts'
 
 /** What a scope is made of. */
@@ -39,6 +40,8 @@ export interface ScopeOptions extends SearchScopeOptions {
   /** The size limit of one answer of a search tool, in tokens. */
   readonly answerTokens: number
   readonly searchLimit: SearchLimit
+  /** The runs of agents that wait for a person: each continues once. */
+  readonly pauses: SingleUse
   /** Servers for `wait_for_servers`; undefined when this session has no such tool. */
   readonly servers: ServerDirectory | undefined
   /** Whether one of them was not ready when the session was opened: no meta-tool appears later. */
@@ -61,6 +64,7 @@ export class SessionScope implements CallScope, Viewer {
   readonly #metaTools: readonly Entry[]
   /** A paragraph for the system prompt; '' when nothing is deferred. */
   readonly promptNote: string
+  readonly pauses: SingleUse
   /** What the meta-tools do. */
   readonly search: SearchScope
   readonly #options: ScopeOptions
@@ -71,6 +75,7 @@ export class SessionScope implements CallScope, Viewer {
   constructor(options: ScopeOptions) {
     const { settings, views, notes } = options
     this.#options = options
+    this.pauses = options.pauses
     this.view = views.current()
     this.#prefix = views.prefix
     this.#hostTools = views.hostTools

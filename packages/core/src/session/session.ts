@@ -37,7 +37,6 @@ export interface SessionParts<Dialect extends SessionDialect> {
   readonly definitions: SharedDefinitions
   /** What has a copy in the store. */
   readonly persisted: readonly Pick<Kept<unknown>, 'refresh' | 'close'>[]
-  readonly isKept: boolean
   readonly events: EventStream
   readonly runner: CallRunner
   readonly countTokens: TokenCounter | undefined
@@ -125,7 +124,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
     this.#surface = surface
     this.#parts.shown.noteShown()
     if (this.#parts.events.hasListeners) this.emit(surfacedEvent(surface))
-    if (this.#parts.isKept) void this.#track(this.#parts.scope.save())
+    if (this.#parts.scope.pauses.isShared) void this.#track(this.#parts.scope.save())
     return surface
   }
 
@@ -287,7 +286,7 @@ export class Session<Dialect extends SessionDialect = SessionDialect> {
       this.#batches.delete(batch)
       endUses()
       endScripts?.()
-      if (this.#parts.isKept) await this.#parts.scope.save()
+      if (scope.pauses.isShared) await this.#parts.scope.save()
     }
   }
 

@@ -40,6 +40,7 @@ import { SessionViews } from './session-views.ts'
 import type { SessionDialect, SessionSettings } from './settings.ts'
 import { SharedDefinitions } from './shared-definitions.ts'
 import { ShownTools } from './shown-tools.ts'
+import { SingleUse } from './single-use.ts'
 import { type SessionState, withLists } from './state.ts'
 
 /** The complete settings of a registry for all its sessions and calls. */
@@ -259,6 +260,7 @@ export class Sessions {
       scripts,
       answerTokens,
       save,
+      pauses: new SingleUse({ id, store }, newId),
     }
     const fork = ({ inheritActive, ...child }: Child) => {
       const view = this.#builderFor(child.settings).current()
@@ -277,7 +279,6 @@ export class Sessions {
       shown,
       definitions: this.#definitions,
       persisted,
-      isKept: store !== undefined,
       events,
       runner,
       countTokens,

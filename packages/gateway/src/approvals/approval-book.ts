@@ -59,6 +59,8 @@ const SESSION_MS = 60 * 60_000
 const MAX_PENDING = 500
 const MAX_PENDING_OF_CLIENT = 50
 const MAX_GRANTS = 5_000
+/** A client that approves its own calls pushes out only its own grants: each change costs as much as there are. */
+const MAX_GRANTS_OF_CLIENT = 500
 
 /** The approvals in a store. Every change is atomic, so that replicas agree. */
 export class ApprovalBooks {
@@ -93,7 +95,7 @@ export class ApprovalBooks {
   grant(subject: ApprovalSubject, kind: GrantKind, id: string): Promise<void> {
     return this.#change((book, now) => ({
       pending: book.pending.filter((pending) => !isSame(pending, subject)),
-      grants: [...book.grants, grantOf(subject, { kind, id, by: 'user' }, now)].slice(-MAX_GRANTS),
+      grants: withGrant(book, grantOf(subject, { kind, id, by: 'user' }, now)),
     }))
   }
 
@@ -129,9 +131,7 @@ export class ApprovalBooks {
       if (answer === 'deny') return { ...book, pending: [...others, { ...decided, isDenied: true }] }
       return {
         pending: others,
-        grants: [...book.grants, grantOf(decided, { kind: answer, id: grantId, by: 'operator' }, now)].slice(
-          -MAX_GRANTS,
-        ),
+        grants: withGrant(book, grantOf(decided, { kind: answer, id: grantId, by: 'operator' }, now)),
       }
     })
     return decided
@@ -174,6 +174,12 @@ function grantOf(
   const lastsMs = { once: ONCE_MS, session: SESSION_MS, always: undefined }[given.kind]
   const subject = { tool, digest, definition, principal, session }
   return { ...subject, ...given, at: now, ...(lastsMs === undefined ? {} : { until: now + lastsMs }) }
+}
+
+function withGrant({ grants }: ApprovalBook, grant: ApprovalGrant): readonly ApprovalGrant[] {
+  const own = grants.filter(({ principal }) => principal === grant.principal)
+  const oldest = own.length >= MAX_GRANTS_OF_CLIENT ? own[0] : undefined
+  return [...grants.filter((one) => one !== oldest), grant].slice(-MAX_GRANTS)
 }
 
 /** Whether a grant is for this call. Whatever it says, a changed definition is asked about again. */

@@ -58,6 +58,7 @@ export class PrivateConnections {
   readonly #listener: () => ServerListener
   readonly #services: Services
   readonly #open = new Map<string, PrivateConnection>()
+  readonly #pools = new Map<string, Set<PrivateConnection>>()
   readonly #waiting = new Map<string, WaitingCalls<ConnectionUse, PrivateConnection>>()
   /** Servers that answered a request over a new connection without asking for the client's roots. */
   readonly #withoutRoots = new Set<string>()
@@ -175,7 +176,7 @@ export class PrivateConnections {
 
   /** Takes a connection that may carry another request, or opens one; undefined if the request has to wait. */
   #find(use: ConnectionUse): PrivateConnection | undefined {
-    const pool = [...this.#open.values()].filter((each) => each.use.pool === use.pool && !each.isSpent)
+    const pool = [...(this.#pools.get(use.pool) ?? [])].filter(({ isSpent }) => !isSpent)
     const free = pool.find(({ requests }) => requests === 0 || !use.isExclusive)
     const isFull = pool.length >= MAX_PER_CLIENT || !pool.every((each) => this.#isSlow(each))
     const found = free ?? (isFull || !this.#makeRoom(use) ? undefined : this.#start(use))
@@ -227,26 +228,30 @@ export class PrivateConnections {
       stopIdling: () => {},
     }
     this.#open.set(sessionKey, connection)
+    this.#pools.set(use.pool, (this.#pools.get(use.pool) ?? new Set()).add(connection))
     return connection
   }
 
   async #wait(use: ConnectionUse, signal: AbortSignal): Promise<PrivateConnection> {
     const { server } = use
-    const waiting = this.#waiting.get(server) ?? new WaitingCalls<ConnectionUse, PrivateConnection>()
+    const known = this.#waiting.get(server)
+    const waiting = known ?? new WaitingCalls<ConnectionUse, PrivateConnection>()
+    if (!known) this.#lookAgain(server, waiting)
     this.#waiting.set(server, waiting)
-    let stop = () => {}
-    // Whether a connection is slow changes with time alone.
-    const lookAgain = () => {
-      stop = this.#services.schedule(SLOW_MS, lookAgain)
-      this.#admit(server)
-    }
-    stop = this.#services.schedule(SLOW_MS, lookAgain)
     try {
       return await waiting.add(use, signal, this.#services.limits.maxQueuedPerServer)
     } finally {
-      stop()
       if (waiting.size === 0 && this.#waiting.get(server) === waiting) this.#waiting.delete(server)
     }
+  }
+
+  /** Whether a connection is slow changes with time alone. */
+  #lookAgain(server: string, waiting: unknown): void {
+    this.#services.schedule(SLOW_MS, () => {
+      if (this.#waiting.get(server) !== waiting) return
+      this.#admit(server)
+      this.#lookAgain(server, waiting)
+    })
   }
 
   /** Gives requests that wait for this server the connections that are free now. */
@@ -277,9 +282,12 @@ export class PrivateConnections {
   }
 
   async #close(connection: PrivateConnection): Promise<void> {
-    const { sessionKey } = connection
+    const { sessionKey, use } = connection
     connection.stopIdling()
-    if (this.#open.delete(sessionKey)) await this.#servers.closeSession(sessionKey)
+    if (!this.#open.delete(sessionKey)) return
+    const pool = this.#pools.get(use.pool)
+    if (pool?.delete(connection) && pool.size === 0) this.#pools.delete(use.pool)
+    await this.#servers.closeSession(sessionKey)
   }
 }
 

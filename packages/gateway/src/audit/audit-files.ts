@@ -57,8 +57,8 @@ export function keyOf(folder: string): string {
   if (!existsSync(path)) {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const draft = `${path}-${randomBytes(4).toString('hex')}`
-    writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 })
     try {
+      writeFileSync(draft, randomBytes(32).toString('hex'), { mode: 0o600 })
       // Unlike renaming, this keeps the key of another process.
       linkSync(draft, path)
     } catch (error) {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { GrantKind } from '../approvals/approval-book.ts'
 import {
@@ -46,7 +46,10 @@ export interface AuditEntry {
   readonly decision: GrantKind | 'allow' | 'deny' | 'none'
   /** Whose decision it was: the config's, the client's own user's, or that of somebody at the page or a terminal. */
   readonly by: 'policy' | 'user' | 'operator'
-  /** `ok`, or why the call failed; `started` precedes a call where records are required. */
+  /**
+   * `ok`, or why the call failed. `started` precedes a call where records are required; `task` ends one whose server goes on
+   * with it, and another line, with the same digest, says how that ended.
+   */
   readonly outcome: string
   readonly durationMs?: number
 }
@@ -104,9 +107,13 @@ class Chain {
       return end ? [[chain, end] as const] : []
     })
     try {
-      this.add({ at, pid: process.pid, others: Object.fromEntries(others) })
+      // With its name: a copy of a chain under another one must not count.
+      this.add({ at, chain: this.#name, pid: process.pid, others: Object.fromEntries(others) })
     } catch (error) {
       this.close()
+      // On a full disk, each call would leave them.
+      for (const path of [join(directory, segmentName(this.#name, 1)), headPath(directory, this.#name)])
+        rmSync(path, { force: true })
       throw error
     }
   }

@@ -1,7 +1,9 @@
 import type { CallExecutor, ExecutedCall, ToolContext, ToolRegistry, ToolResult } from '@toolcrib/core'
 import { canonicalJson, isSearchTool, maskArguments } from '@toolcrib/core/internal'
+import { type ClientLine, clientName } from '../asks/client-line.ts'
 import { definitionHash, sha256 } from '../definition-hash.ts'
 import type { GatewayTime } from '../gateway-options.ts'
+import type { ClientSession } from '../sessions/gateway-sessions.ts'
 import type { AuditEntry, AuditLog } from './audit-log.ts'
 import { emitLogRecord } from './log-record.ts'
 import { type AuditCheck, readAudit, verifyAudit } from './read-audit.ts'
@@ -13,11 +15,15 @@ export interface Caller {
   readonly profile?: string | undefined
 }
 
+export function callerOf({ principal, view }: ClientSession, line: ClientLine): Caller {
+  return { who: principal?.name ?? line.principal, client: clientName(line), profile: view.profile }
+}
+
 /** What was decided about a call, and by whom. */
 export type Decision = Pick<AuditEntry, 'decision' | 'by'>
 
-/** A call by the registered name of its tool. */
-type NamedCall = Pick<ExecutedCall, 'name' | 'args'>
+/** A call by the registered name of its tool; of one that began a task, the digest of its arguments is left. */
+type NamedCall = Pick<ExecutedCall, 'name' | 'args'> | { readonly name: string; readonly digest: string }
 
 /** Records the calls of one gateway and its page. */
 export class Auditor {
@@ -44,10 +50,8 @@ export class Auditor {
   }
 
   /** Writes a line, and returns whether it could. */
-  write(
-    { name, args }: NamedCall,
-    rest: Caller & Decision & Pick<AuditEntry, 'outcome' | 'durationMs'>,
-  ): boolean {
+  write(call: NamedCall, rest: Caller & Decision & Pick<AuditEntry, 'outcome' | 'durationMs'>): boolean {
+    const { name } = call
     const { who, client, profile, ...more } = rest
     const tool = this.#registry.get(name)
     try {
@@ -58,8 +62,10 @@ export class Auditor {
         ...(profile === undefined ? {} : { profile }),
         tool: name.slice(0, MAX_NAME),
         ...(tool ? { definition: definitionHash(tool) } : {}),
-        digest: sha256(canonicalJson(args)),
-        ...(this.#log.options.arguments === true ? { arguments: maskArguments(args) } : {}),
+        digest: 'digest' in call ? call.digest : digestOf(call.args),
+        ...('args' in call && this.#log.options.arguments === true
+          ? { arguments: maskArguments(call.args) }
+          : {}),
         ...more,
       }
       this.#log.write(entry)
@@ -139,6 +145,11 @@ export class AuditedCall implements CallExecutor {
       durationMs,
     })
   }
+}
+
+/** SHA-256 of arguments, whatever the order of their keys. */
+export function digestOf(args: unknown): string {
+  return sha256(canonicalJson(args))
 }
 
 const REFUSED: Decision = { decision: 'deny', by: 'policy' }

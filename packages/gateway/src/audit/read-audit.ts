@@ -66,7 +66,11 @@ export async function verifyAudit(directory: string): Promise<AuditCheck> {
         const problem =
           entry === undefined || hash === undefined
             ? 'was changed or added'
-            : entry.prev !== known.at(-1) && 'does not follow the line above: lines were removed or moved'
+            : entry.prev !== known.at(-1)
+              ? 'does not follow the line above: lines were removed or moved'
+              : known.length === 1 &&
+                entry.chain !== chain &&
+                'begins another chain: its file was renamed or copied'
         if (problem) faults.push({ file, line: number, problem })
         known.push(hash ?? String(entry?.hash))
         if (isJson(entry?.others))

@@ -16,8 +16,8 @@ class CallAnswer {
     this.#summary = summary
   }
 
-  get asks(): boolean {
-    return isJson(this.#response) && this.#response.resultType === 'input_required'
+  get resultType(): unknown {
+    return isJson(this.#response) ? this.#response.resultType : undefined
   }
 
   /** The unchanged response, unless the host's hooks, reducers or masking changed its summary. Throws the error. */
@@ -47,9 +47,10 @@ export function answerOf(result: ToolResult): Json {
   return result.raw instanceof CallAnswer ? result.raw.of(result) : toCallResult(result)
 }
 
-/** Whether the server answered with a question, so that the call is not over. */
-export function isQuestion({ raw }: ToolResult): boolean {
-  return raw instanceof CallAnswer && raw.asks
+/** What the server answered with before the call is over: a question, or a task. */
+export function unendedAs({ raw }: ToolResult): 'input_required' | 'task' | undefined {
+  const { resultType } = raw instanceof CallAnswer ? raw : {}
+  return resultType === 'input_required' || resultType === 'task' ? resultType : undefined
 }
 
 /** The part of a response that the registry knows. */

@@ -44,7 +44,9 @@ export class ForwardedCall implements CallExecutor {
         this.#isInScript,
       )
       return resultOf(
-        isTask(answer) ? await this.#tasks.issued(answer, { server, tool }, this.#owner) : answer,
+        isTask(answer)
+          ? await this.#tasks.issued(answer, { server, tool, args: params.arguments }, this.#owner)
+          : answer,
       )
     } catch (error) {
       if (error instanceof ToolcribError) return { ok: false, code: 'execution_failed', error: error.message }

@@ -1,13 +1,13 @@
 import type { ExecutedCall, Session, ToolRegistry, ToolResult } from '@toolcrib/core'
 import { isDispatchTool, isReadOnly, isSearchTool, refusalToRead } from '@toolcrib/core/internal'
 import type { Approval, Approvals } from '../approvals/approvals.ts'
-import { type ClientLine, clientName } from '../asks/client-line.ts'
-import type { Auditor } from '../audit/audited-call.ts'
+import type { ClientLine } from '../asks/client-line.ts'
+import { type Auditor, callerOf } from '../audit/audited-call.ts'
 import { INVALID_PARAMS, isJson, type Json, MAX_CHARACTERS, RpcError, textParam } from '../json-rpc.ts'
 import type { UnlistedServers } from '../lists/unlisted-servers.ts'
 import type { ClientSession } from '../sessions/gateway-sessions.ts'
 import { type BigResults, READ_RESULT } from './big-results.ts'
-import { answerOf, failed, isQuestion } from './call-answer.ts'
+import { answerOf, failed, unendedAs } from './call-answer.ts'
 import { ForwardedCall } from './forwarded-call.ts'
 import { RUN_SCRIPT, ScriptedCalls } from './scripted-calls.ts'
 import { ShownFindings } from './shown-findings.ts'
@@ -140,11 +140,7 @@ export class ToolCalls {
     const toolCallId = String(++this.#nextId)
     const executor = new ForwardedCall(this.#upstream, this.#tasks, { rest, owner, isInScript: isScript })
     const { client, line } = owner
-    const caller = {
-      who: client.principal?.name ?? line.principal,
-      client: clientName(line),
-      profile: client.view.profile,
-    }
+    const caller = callerOf(client, line)
     const record = (call: Pick<ExecutedCall, 'name' | 'args'>) =>
       this.#auditor?.open(call, { caller, asked: approval, executor })
     const audited = record(about)
@@ -159,8 +155,7 @@ export class ToolCalls {
       onAsk: approval.onAsk,
       executor: isScript ? new ScriptedCalls(whole, (inner) => record(inner) ?? executor) : whole,
     })
-    if (answer && !approval.question)
-      audited?.ended(answer.result, isQuestion(answer.result) ? 'input_required' : undefined)
+    if (answer && !approval.question) audited?.ended(answer.result, unendedAs(answer.result))
     return answer?.result ?? { ok: false, code: 'execution_failed', error: 'the call has no result' }
   }
 

@@ -66,7 +66,7 @@ const FIELDS = {
   allow: 'texts',
   /** Names and globs of tools that may be neither seen nor called; takes precedence over `allow`. */
   deny: 'texts',
-  /** Names and globs of tools about which a person is asked before each call; `destructive` and `writes` are kinds. */
+  /** Names and globs of tools about which a person is asked before each call; `destructive`, `changes` and `writes` are kinds. */
   ask: 'texts',
   /** Tools that run without the question, each with the SHA-256 of its definition. Only in the user's own config. */
   allowUnasked: 'map',

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Schedule } from '@toolcrib/core'
 import { ToolcribError } from '@toolcrib/core'
 import { readClock, scheduleInBackground } from '@toolcrib/core/internal'
@@ -45,6 +46,8 @@ export class Connector {
     const { maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
     // Loaded with the first connection: loading the SDK takes longer than a search of cached tools.
     const { openConnection } = await import('../connection/open-connection.ts')
+    // Loading it took long enough for one turn of the event loop.
+    await turn()
     return openConnection(request, {
       env: this.#options.env ?? process.env,
       maxMessageBytes,

@@ -233,15 +233,15 @@ class Setup {
         : `; ${mute.join(', ')} cannot, so you answer on the page or with "toolcrib approve-call"`
     this.#terminal.say(
       pc.dim(
-        `\nthe gateway can ask you before a tool that says it deletes or overwrites things runs${where}`,
+        `\nthe gateway can ask you before a tool runs that deletes or changes things, as it says or as its name does${where}`,
       ),
     )
-    const question = 'Ask before tools that say they delete or overwrite things?'
+    const question = 'Ask before tools that delete or change things?'
     if (!(await (mute.length > 0 ? this.#questions.confirm(question) : this.#questions.allow(question))))
       return
-    file.addAsk('destructive')
+    file.addAsk('changes')
     await file.save()
-    this.#terminal.say(`${pc.green('added')} ask = ["destructive"] to ${this.#config}`)
+    this.#terminal.say(`${pc.green('added')} ask = ["changes"] to ${this.#config}`)
   }
 
   #showCheck(check: ServerCheck): void {

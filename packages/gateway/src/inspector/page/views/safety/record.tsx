@@ -32,7 +32,11 @@ export function CallRecord() {
                 </td>
                 <td class="small">{decision === 'allow' ? '' : `${decision}, ${by}`}</td>
                 <td>
-                  <Badge tone={outcome === 'ok' ? 'good' : outcome === 'started' ? 'plain' : 'warn'}>
+                  <Badge
+                    tone={
+                      outcome === 'ok' ? 'good' : ['started', 'task'].includes(outcome) ? 'plain' : 'warn'
+                    }
+                  >
                     {outcome}
                   </Badge>
                 </td>
