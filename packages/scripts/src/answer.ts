@@ -6,7 +6,8 @@ import type { Over } from './sandbox.ts'
 export const NO_CODE =
   'run_script needs "code": a program that calls tools and returns a value, such as: const issues = await tools.github.list_issues({ state: "open" }); return issues.length. Nothing was run.'
 export const GONE = 'there is no such paused script in this session'
-export const BUSY = 'another process continues this script'
+export const BUSY =
+  'this script runs in another process; nothing was run. Send the very same code later for its answer'
 export const UNREADABLE =
   'the paused script cannot be read here: it was stored with another key or version, or changed. Run it again.'
 
@@ -48,6 +49,12 @@ export function answerOf(
   return { ok: false, code, error: text, structured }
 }
 
+/** The answer of the run that a call repeats: whoever sent it again may not have got it. */
+export function again(result: ToolResult, what: string): ToolResult {
+  const note = `\n[this very script ${what}: this is its answer, and nothing was run again; to run it again, change it, with a comment for example]`
+  return result.ok ? { ...result, value: result.value + note } : { ...result, error: result.error + note }
+}
+
 /** What the model reads while a script waits for a person. `reasons` say why nobody has answered. */
 export function pausedAnswer(
   run: string,
@@ -63,7 +70,9 @@ export function pausedAnswer(
 }
 
 /** What is known after the process of a script died while a call ran. */
-export function unclearText({ calls, told }: RunRecord): string {
+export function unclearText({ calls, told, image }: RunRecord): string {
+  if (image === '')
+    return 'The process ended while the script ran. What it had done is not recorded: check before you repeat any of it. To run it again, change it, with a comment for example.'
   const named = (...states: readonly string[]) =>
     Object.values(calls)
       .filter(({ state }) => states.includes(state))

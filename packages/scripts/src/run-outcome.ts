@@ -7,6 +7,8 @@ import type { ScriptHost } from './script-host.ts'
 /** What a run works with. */
 export interface RunParts {
   readonly run: string
+  /** The run of the same source that this one replaces. */
+  readonly earlier?: string | undefined
   readonly toolCallId: string
   readonly host: ScriptHost
   readonly sandbox: Sandbox
@@ -34,6 +36,8 @@ export type RunOutcome =
       readonly told: Told
       readonly printedChars: number
       readonly notRun: readonly string[]
+      /** Whether the store has a record of it. */
+      readonly isRecorded: boolean
     }
   | { readonly kind: 'paused' }
   | {

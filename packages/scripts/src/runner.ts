@@ -10,6 +10,7 @@ import {
   Slots,
 } from '@toolcrib/core/internal'
 import {
+  again,
   answerOf,
   BUSY,
   brokenAnswer,
@@ -33,8 +34,14 @@ import { withoutTypes } from './without-types.ts'
 interface Begin
   extends Pick<RunRecord, 'source' | 'now' | 'calls' | 'told' | 'used' | 'epoch' | 'image' | 'bound'> {
   readonly run: string
+  readonly earlier?: string | undefined
   readonly toolCallId: string
   readonly sandbox: ScriptRunParts['sandbox']
+}
+/** A script until it has ended, or first waits for a person. */
+interface Begun {
+  readonly run: string
+  readonly ended: ToolResult | undefined
 }
 type ScriptRunParts = ConstructorParameters<typeof ScriptRun>[0]
 
@@ -44,6 +51,8 @@ export class Scripts implements ScriptEngine, ScriptRunner {
   readonly #journal: Journal
   readonly #sandboxes: Sandboxes
   readonly #slots: Slots
+  /** Scripts that have not paused yet. */
+  readonly #starting = new Map<string, Promise<Begun>>()
 
   constructor(store: Store, keys: readonly Uint8Array[], limits: ScriptLimits) {
     const { leaseMs, ttlMs } = limits
@@ -66,11 +75,38 @@ export class Scripts implements ScriptEngine, ScriptRunner {
       return Promise.resolve(failed('input_invalid', error))
     }
     return answered(async () => {
-      // A script that waits goes on; it does not start again.
-      const runs = await this.#journal.runsOf(host.sessionId)
-      const waiting = runs.find(({ record }) => record.source === code)
-      return waiting ? this.#goOn(waiting.run, toolCallId, host) : this.#start(code, toolCallId, host)
+      const bound = { session: host.sessionId, script: sha256(code) }
+      const key = JSON.stringify(bound)
+      const same = this.#starting.get(key)
+      const begun = same ?? this.#begin(code, bound, toolCallId, host)
+      this.#starting.set(key, begun)
+      try {
+        const { run, ended } = await begun
+        if (ended === undefined) return this.#goOn(run, toolCallId, host)
+        return same ? again(ended, 'runs already, in another call') : ended
+      } finally {
+        if (this.#starting.get(key) === begun) this.#starting.delete(key)
+      }
     })
+  }
+
+  /** Starts a script, unless it is a repetition: then its earlier run goes on, or its answer is given again. */
+  async #begin(
+    code: string,
+    bound: Pick<RunRecord['bound'], 'session' | 'script'>,
+    toolCallId: string,
+    host: ScriptHost,
+  ): Promise<Begun> {
+    const known = await this.#journal.runOf(bound)
+    const record = known === undefined ? undefined : await this.#journal.read(known)
+    if (known !== undefined && record !== undefined && record.source === code) {
+      if (!isOver(record)) return { run: known, ended: undefined }
+      const agoMs = Date.now() - (record.endedAt ?? 0)
+      const ago = `ended ${Math.round(agoMs / 1000)} s ago`
+      if (agoMs < REPEATED_MS) return { run: known, ended: again(resultOf(record), ago) }
+    }
+    const run = randomBytes(16).toString('hex')
+    return { run, ended: await this.#start({ run, earlier: known, source: code, toolCallId }, host) }
   }
 
   async paused({ sessionId }: ScriptHost): Promise<readonly PausedScript[]> {
@@ -114,22 +150,25 @@ export class Scripts implements ScriptEngine, ScriptRunner {
     return answered(() => this.#goOn(run, `script:${run.slice(0, 8)}`, host))
   }
 
-  async #start(code: string, toolCallId: string, host: ScriptHost): Promise<ToolResult> {
-    const run = randomBytes(16).toString('hex')
-    const ended = await this.#inSlot(host, async () => {
+  /** Undefined if it waits for a person. */
+  #start(
+    script: Pick<Begin, 'run' | 'earlier' | 'source' | 'toolCallId'>,
+    host: ScriptHost,
+  ): Promise<ToolResult | undefined> {
+    const { run, source, toolCallId } = script
+    return this.#inSlot(host, async () => {
       const now = Date.now()
       const [machine, sandbox] = await Promise.all([this.#sandboxes.digest(), this.#sandboxes.take()])
-      host.emit({ type: 'script-started', run, toolCallId, source: code })
-      const bound = { session: host.sessionId, script: sha256(code), machine }
-      const begin = { ...NEW_RUN, run, toolCallId, source: code, now, bound }
-      const first = await sandbox.start(code, this.#limits, now)
+      host.emit({ type: 'script-started', run, toolCallId, source })
+      const bound = { session: host.sessionId, script: sha256(source), machine }
+      const begin = { ...NEW_RUN, ...script, now, bound }
+      const first = await sandbox.start(source, this.#limits, now)
       if (!isSyntaxError(first)) return this.#toEnd({ ...begin, sandbox }, first, host)
       await sandbox.end()
-      const plain = (await withoutTypes(code)) ?? code
+      const plain = (await withoutTypes(source)) ?? source
       const other = await this.#sandboxes.take()
       return this.#toEnd({ ...begin, sandbox: other }, await other.start(plain, this.#limits, now), host)
     })
-    return ended ?? this.#goOn(run, toolCallId, host)
   }
 
   /** Asks about what a paused script waits for, and continues it until it ends, or nobody answers. */
@@ -138,8 +177,8 @@ export class Scripts implements ScriptEngine, ScriptRunner {
       const record = await this.#journal.read(run)
       if (record === undefined || record.bound.session !== host.sessionId)
         return failed('script_failed', GONE)
-      if (isOver(record))
-        return failed(record.state === 'unclear' ? 'unclear' : 'script_failed', record.answer ?? GONE)
+      if (record.state === 'done') return failed('script_failed', record.answer ?? GONE)
+      if (isOver(record)) return resultOf(record)
       if (record.state === 'paused' && record.expiresAt <= Date.now()) {
         const text = expiredText(record)
         await this.#journal.expire(run, text)
@@ -155,16 +194,15 @@ export class Scripts implements ScriptEngine, ScriptRunner {
   async #continue(run: string, toolCallId: string, host: ScriptHost): Promise<ToolResult | undefined> {
     const record = await this.#journal.read(run)
     // Before it is claimed: an image that cannot be opened keeps nobody from trying.
-    const image =
-      record?.bound.machine === (await this.#sandboxes.digest())
-        ? await this.#journal.image(run, record)
-        : undefined
-    if (record === undefined || image === undefined) {
+    const isOfThisMachine = record?.bound.machine === (await this.#sandboxes.digest())
+    const image = record && isOfThisMachine ? await this.#journal.image(run, record) : undefined
+    const isLost = record?.image === ''
+    if (record === undefined || (image === undefined && !isLost)) {
       const isReplaced = (await this.#journal.read(run))?.image !== record?.image
       return failed('script_failed', isReplaced ? BUSY : UNREADABLE)
     }
     const claimed = await this.#journal.claim(run, record, unclearText)
-    if (claimed === undefined) {
+    if (claimed === undefined || image === undefined) {
       const now = await this.#journal.read(run)
       return now?.state === 'unclear' ? failed('unclear', now.answer ?? '') : failed('script_failed', BUSY)
     }
@@ -206,15 +244,17 @@ export class Scripts implements ScriptEngine, ScriptRunner {
       return undefined
     }
     const answer = outcome.kind === 'ended' ? answerOf(outcome, this.#limits) : whyBroken(outcome, epoch > 0)
-    if (outcome.kind === 'ended' && epoch > 0) await this.#noteEnd(run, epoch, answer)
+    if (outcome.kind === 'ended' && outcome.isRecorded) await this.#noteEnd(run, epoch, answer, outcome.told)
     host.emit({ type: 'script-ended', run, ok: answer.ok, ...(answer.ok ? {} : { code: answer.code }) })
     return answer
   }
 
-  async #noteEnd(run: string, epoch: number, answer: ToolResult): Promise<void> {
-    const [state, text] = answer.ok ? (['done', answer.value] as const) : (['failed', answer.error] as const)
+  async #noteEnd(run: string, epoch: number, answer: ToolResult, told: RunRecord['told']): Promise<void> {
+    const how = answer.ok
+      ? ({ state: 'done', answer: answer.value, told } as const)
+      : ({ state: 'failed', answer: answer.error, code: answer.code, told } as const)
     try {
-      await this.#journal.end(run, epoch, state, text)
+      await this.#journal.end(run, epoch, how)
     } catch {
       // It has ended all the same. Who continues it later repeats no write, and comes to the same end.
     }
@@ -267,6 +307,15 @@ const NEW_RUN = {
 
 function heldIn(calls: RunRecord['calls']) {
   return Object.entries(calls).filter(([, { state }]) => state === 'held')
+}
+
+/** How long after its end the same source is not run again: its client may not have got the answer. */
+const REPEATED_MS = 10 * 60_000
+
+function resultOf({ state, answer = GONE, code, told }: RunRecord): ToolResult {
+  const structured = { calls: told.made }
+  if (state === 'done') return { ok: true, value: answer, structured }
+  return { ...failed(code ?? (state === 'unclear' ? 'unclear' : 'script_failed'), answer), structured }
 }
 
 function isSyntaxError({ over }: Step): boolean {

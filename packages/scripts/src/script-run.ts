@@ -30,6 +30,8 @@ export class ScriptRun {
   /** Writes that wait for their turn: each is recorded before it runs, so that a crash leaves at most one unclear. */
   readonly #writes: [n: number, call: JournalCall][] = []
   #isWriting = false
+  /** Resolves once the store knows that the script writes. */
+  #begun: Promise<void> | undefined
   #settled: Settled[] = []
   #wake: (() => void) | undefined
   #image: string
@@ -138,7 +140,15 @@ export class ScriptRun {
 
   #ended(ending: Ending): RunOutcome {
     const notRun = [...this.#calls.values()].flatMap(({ name, state }) => (state === 'held' ? [name] : []))
-    return { kind: 'ended', ending, told: this.#told, printedChars: this.#used.printedChars, notRun }
+    const isRecorded = this.#parts.epoch > 0 || this.#begun !== undefined
+    return {
+      kind: 'ended',
+      ending,
+      told: this.#told,
+      printedChars: this.#used.printedChars,
+      notRun,
+      isRecorded,
+    }
   }
 
   /** A call of the script. Nothing here throws: what goes wrong stops the script. */
@@ -191,7 +201,11 @@ export class ScriptRun {
     const call = { name, args, digest, fingerprint, state: isGranted ? 'granted' : 'open' } as const
     this.#calls.set(n, call)
     const isHeld = !isGranted && host.asks(name)
-    if (epoch === 0 || tool.isReadOnly || isHeld) return this.#run(n, call)
+    if (tool.isReadOnly || isHeld) return this.#run(n, call)
+    if (epoch === 0) {
+      await this.#noteBegun()
+      return this.#run(n, call)
+    }
     this.#writes.push([n, call])
     this.#wake?.()
   }
@@ -266,13 +280,25 @@ export class ScriptRun {
   }
 
   async #store(state: 'paused' | 'running', changed: Checkpoint['calls'] = {}): Promise<void> {
-    const { sandbox, journal, run, bound, source, now, epoch } = this.#parts
+    const { sandbox, journal, run, epoch } = this.#parts
+    if (epoch === 0) await this.#noteBegun()
     // All that the machine waits for: after a restore, nobody else would make these calls.
     const calls = { ...Object.fromEntries(this.#calls), ...changed }
+    const image = await sandbox.image()
+    this.#image = await journal.store(run, image, this.#checkpoint(state, calls), this.#image)
+  }
+
+  #noteBegun(): Promise<void> {
+    const { journal, run, limits, earlier } = this.#parts
+    const leaseMs = limits.wallMs + limits.leaseMs
+    this.#begun ??= journal.begin(run, this.#checkpoint('running', {}), { earlier, leaseMs })
+    return this.#begun
+  }
+
+  #checkpoint(state: Checkpoint['state'], calls: Checkpoint['calls']): Checkpoint {
+    const { bound, source, now, epoch } = this.#parts
     const wallMs = this.#parts.used.wallMs + performance.now() - this.#startedAt
-    const used = { ...this.#used, wallMs }
-    const checkpoint = { state, epoch, bound, source, now, calls, told: this.#told, used }
-    this.#image = await journal.store(run, await sandbox.image(), checkpoint, this.#image)
+    return { state, epoch, bound, source, now, calls, told: this.#told, used: { ...this.#used, wallMs } }
   }
 
   async #renew(): Promise<void> {

@@ -61,6 +61,8 @@ class Host implements ScriptHost {
   emit() {}
 }
 
+const KEY = new Uint8Array(32).fill(7)
+
 const run = (code: string, host = new Host(), engine = scripts()) =>
   engine.run({ code, toolCallId: '1' }, host)
 
@@ -220,6 +222,90 @@ describe('a script that needs a person', () => {
   })
 })
 
+describe('a script that is sent again', () => {
+  const NOTE = 'await tools.shop.note({ id: "1" }); return "noted"'
+  const repeated = (ok: boolean) =>
+    ok
+      ? { ok, value: expect.stringMatching(/noted[\s\S]*nothing was run again/) }
+      : { ok, error: expect.stringContaining('nothing was run again') }
+
+  it('after its end, such as by a client that lost the answer, writes nothing again', async () => {
+    const host = new Host()
+    const store = memoryStore()
+    await run(NOTE, host, scripts({ store, key: KEY }))
+    const other = scripts({ store, key: KEY })
+    expect(await run(NOTE, host, other)).toMatchObject({
+      ...repeated(true),
+      structured: { calls: { note: 1 } },
+    })
+    const failing = 'await tools.shop.note({ id: "bad" })'
+    expect(await run(failing, host, other)).toMatchObject({ ok: false })
+    expect(await run(failing, host, other)).toMatchObject(repeated(false))
+    expect(host.written).toEqual(['note 1', 'note bad'])
+    expect(await run(`${NOTE} // again`, host, other)).toMatchObject({ ok: true })
+    expect(await run(NOTE, new Host('b'), other)).toMatchObject({ ok: true })
+    expect(host.written).toHaveLength(3)
+  })
+
+  it('while it runs gets the same answer', async () => {
+    const host = new Host()
+    const engine = scripts()
+    const [first, second] = await Promise.all([run(NOTE, host, engine), run(NOTE, host, engine)])
+    expect([first, second]).toMatchObject([{ ok: true }, repeated(true)])
+    expect(host.written).toEqual(['note 1'])
+  })
+
+  it('to another process gets no second run, and is told what is unclear if the first one dies', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const store = memoryStore()
+    const host = new Host()
+    const call = host.call.bind(host)
+    let die = () => {}
+    const dying = new Promise<void>((resolve) => (die = resolve))
+    let isWriting = false
+    host.call = async (...args) => {
+      isWriting = true
+      await dying
+      return call(...args)
+    }
+    const first = run(NOTE, host, scripts({ store, key: KEY }))
+    await vi.waitUntil(() => isWriting)
+    const other = scripts({ store, key: KEY })
+    const busy = { code: 'script_failed', error: expect.stringContaining('another process') }
+    expect(await run(NOTE, new Host(), other)).toMatchObject(busy)
+    vi.setSystemTime(Date.now() + 2 * 60_000)
+    const unclear = { code: 'unclear', error: expect.stringContaining('check before you repeat') }
+    expect(await run(NOTE, new Host(), other)).toMatchObject(unclear)
+    expect(await run(NOTE, new Host(), other)).toMatchObject(unclear)
+    die()
+    await first
+    expect(host.written).toEqual(['note 1'])
+  })
+
+  it('is started by one of two processes', async () => {
+    const store = memoryStore()
+    const host = new Host()
+    const results = await Promise.all([1, 2].map(() => run(NOTE, host, scripts({ store, key: KEY }))))
+    expect(host.written).toEqual(['note 1'])
+    expect(results.filter(({ ok }) => ok)).not.toEqual([])
+  })
+
+  it('runs again if it only reads, and ten minutes later', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const host = new Host()
+    const engine = scripts()
+    const reads = 'return await tools.shop.read({ id: "1" })'
+    await run(reads, host, engine)
+    expect(await run(reads, host, engine)).not.toMatchObject({ value: expect.stringContaining('again') })
+    await run(NOTE, host, engine)
+    vi.setSystemTime(Date.now() + 11 * 60_000)
+    await run(NOTE, host, engine)
+    expect(host.written).toEqual(['note 1', 'note 1'])
+  })
+})
+
 /** A store that fails from a moment on, until it is mended. */
 function failingStore() {
   const store = memoryStore()
@@ -233,7 +319,6 @@ function failingStore() {
   return { state, store }
 }
 
-const KEY = new Uint8Array(32).fill(7)
 const GRANTED = Array(9).fill('once')
 
 describe('a store that fails', () => {
