@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import { setImmediate } from 'node:timers/promises'
 import type { JsonValue, ToolResult } from '@toolcrib/core'
 import {
   BatchAbort,
@@ -38,7 +37,6 @@ export class ScriptRun {
   #told: Told
   #used: Checkpoint['used']
   readonly #startedAt = performance.now()
-  #busySince = 0
   #ending: Ending | undefined
   #problem: unknown
 
@@ -160,7 +158,8 @@ export class ScriptRun {
   async #inSlot(work: () => Promise<void>): Promise<void> {
     const leave = await this.#slots.enter(this.#cancelled)
     try {
-      await this.#letOthersRun()
+      // A thousand calls that answer at once must not hold up the process.
+      if (sharedSlices.isOver) await sharedSlices.pause()
       if (leave !== undefined) await work()
     } catch (problem) {
       this.#problem ??= problem
@@ -168,13 +167,6 @@ export class ScriptRun {
       leave?.()
       this.#wake?.()
     }
-  }
-
-  /** A thousand calls that answer at once must not hold up the process. */
-  async #letOthersRun(): Promise<void> {
-    if (performance.now() - this.#busySince < MAX_BUSY_MS) return
-    await setImmediate()
-    this.#busySince = performance.now()
   }
 
   async #perform(n: number, path: string, json: string): Promise<void> {
@@ -316,7 +308,6 @@ export class ScriptRun {
 }
 
 const MAX_FAILURE = 200
-const MAX_BUSY_MS = 5
 const SMALL_CHARS = 10_000
 const WAITS_FOR_NOTHING = '{"name":"Error","message":"the script waits for a promise that nothing settles"}'
 const DENIED = { ok: false, code: 'denied', error: 'a person refused this call' } as const

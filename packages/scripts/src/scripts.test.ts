@@ -200,6 +200,30 @@ describe('a script that needs a person', () => {
     expect(host.written).toEqual(['cancel 2', 'cancel 3', 'note n'])
   })
 
+  it('is stored without what its memory holds, and goes on only if nobody changed it', async () => {
+    const store = memoryStore()
+    const stored = new Map<string, Uint8Array>()
+    const { set } = store
+    store.set = (key, value, options) => {
+      if (value instanceof Uint8Array) stored.set(key, value)
+      return set.call(store, key, value, options)
+    }
+    const host = new Host()
+    host.answers = undefined
+    const code = 'const key = ["hunter", 2].join(""); await tools.shop.cancel({ id: "1" }); return key'
+    const engine = scripts({ store, key: KEY })
+    await run(code, host, engine)
+    const [[name, image] = ['', new Uint8Array()]] = stored
+    expect(Buffer.from(image).includes('hunter2')).toBe(false)
+    await store.set(
+      name,
+      image.map((byte, at) => (at === 40 ? byte ^ 1 : byte)),
+    )
+    host.answers = ['once']
+    expect(await run(code, host, engine)).toMatchObject({ error: expect.stringContaining('cannot be read') })
+    expect(host.written).toEqual([])
+  })
+
   it('is unknown to other sessions, and unreadable with another key', async () => {
     const store = memoryStore()
     const key = new Uint8Array(32).fill(7)
