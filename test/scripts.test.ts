@@ -456,3 +456,26 @@ it('searches inside a script count towards the limit of searches', async () => {
     error: expect.stringContaining('too many searches'),
   })
 })
+
+it('an answer of the search has types that a script can use', async () => {
+  const { registry } = shop()
+  const session = await registry.openSession()
+  const search = { toolCallId: '1', name: 'tool_search', args: { query: 'get order' } }
+  const [answered] = await session.execute([search])
+  expect(answered?.result).toMatchObject({
+    structured: {
+      matches: [
+        {
+          name: 'mcp__shop__get_order',
+          parameters: 'tools.shop.get_order({ id: string }): Promise<any>',
+        },
+        {},
+      ],
+    },
+  })
+  const byName = { toolCallId: '2', name: 'tool_search', args: { name: 'mcp__shop__never' } }
+  const [loaded] = await session.execute([byName])
+  expect(loaded?.result).toMatchObject({
+    structured: { parameters: 'tools.shop.never({ id: string }): Promise<any>' },
+  })
+})

@@ -20,7 +20,7 @@ class World implements ScriptHost {
 
   resolve(path: string) {
     const name = path.split('.').at(-1) ?? ''
-    return { name, description: name, types: name, isReadOnly: name === 'read', fingerprint: '1' }
+    return { name, description: name, types: () => name, isReadOnly: name === 'read', fingerprint: '1' }
   }
 
   asks(name: string): boolean {

@@ -84,7 +84,7 @@ export const loadSchemaChecks = (): Promise<typeof import('./schema/check-argume
   import('./schema/check-arguments.ts')
 export type { CallTarget } from './call/call-scope.ts'
 export type { EventBody } from './events.ts'
-export { signatureOf, typeText } from './meta-tools/signature.ts'
+export { typesOf } from './meta-tools/tool-types.ts'
 export type { Entry } from './registry/entry.ts'
 export type { PausedScript, ScriptEngine, ScriptPowers, SessionScripts } from './session/script-engine.ts'
 export type { SessionScope } from './session/session-scope.ts'

@@ -6,13 +6,11 @@ import {
   isReadOnly,
   type ScriptPowers,
   type SessionScope,
-  signatureOf,
-  typeText,
+  typesOf,
 } from '@toolcrib/core/internal'
 import type { CallOutcome, ScriptCall, ScriptCallOptions, ScriptHost, ScriptTool } from './script-host.ts'
 
 const MAX_FOUND = 8
-const MAX_SIGNATURE = 1_200
 const WAITING: ToolResult = { ok: false, code: 'waiting', error: 'it waits for a person' }
 const CHANGED: ToolResult = {
   ok: false,
@@ -44,7 +42,7 @@ export class ScriptCalls implements ScriptHost {
 
   resolve(path: string): ScriptTool | { readonly problem: string } {
     const target = this.#target(path)
-    if (target) return scriptTool(target.entry)
+    if (target) return scriptTool(target.entry, () => typesOf([target.entry])[0]?.types ?? '')
     const [close, ...more] = this.#calling.scope().suggest(path)
     const hint =
       close === undefined
@@ -102,10 +100,9 @@ export class ScriptCalls implements ScriptHost {
     const waitMs = this.#powers.searchLimit.take()
     if (waitMs > 0) throw new Error(`too many searches; search again in ${Math.ceil(waitMs / 1000)} s`)
     const { matches } = await this.#powers.searches.all(request, { limit: MAX_FOUND })
-    return matches.flatMap(({ name }) => {
-      const tool = this.resolve(name)
-      return 'problem' in tool ? [] : [tool]
-    })
+    const entries = matches.flatMap(({ name }) => this.#target(name)?.entry ?? [])
+    const types = typesOf(entries)
+    return entries.map((entry, at) => scriptTool(entry, () => types[at]?.types ?? ''))
   }
 
   emit(event: EventBody): void {
@@ -124,24 +121,6 @@ export class ScriptCalls implements ScriptHost {
   }
 }
 
-function scriptTool(entry: Entry): ScriptTool {
-  const { name, definition, listing, tool, fingerprint } = entry
-  const result = tool.outputSchema === undefined ? 'any' : typeText(tool.outputSchema)
-  const signature = signatureOf(definition.parameters, { maxChars: MAX_SIGNATURE })
-  return {
-    name,
-    description: definition.description,
-    // Called with one object.
-    types: `tools${pathOf(listing)}${signature.replace(/^\((.+)\)$/s, '({ $1 })')}: Promise<${result}>`,
-    isReadOnly: isReadOnly(tool),
-    fingerprint,
-  }
-}
-
-/** `.github.create_issue`, or `["my-server"].read`. */
-function pathOf({ source, ownName }: Entry['listing']): string {
-  const owner = source.kind === 'mcp' ? source.server : source.kind === 'plugin' ? source.plugin : undefined
-  return [...(owner === undefined ? [] : [owner]), ownName]
-    .map((part) => (/^[A-Za-z_$][\w$]*$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`))
-    .join('')
+function scriptTool({ name, definition, tool, fingerprint }: Entry, types: () => string): ScriptTool {
+  return { name, description: definition.description, types, isReadOnly: isReadOnly(tool), fingerprint }
 }

@@ -27,7 +27,7 @@ export interface ScriptTool {
   readonly name: string
   readonly description: string
   /** Its path, parameters and result as TypeScript. */
-  readonly types: string
+  types(): string
   /** Whether it says that it only reads. */
   readonly isReadOnly: boolean
   /** Changes with its definition. */

@@ -24,7 +24,7 @@ class Host implements ScriptHost {
     return {
       name,
       description: name,
-      types: `${path}(id: string)`,
+      types: () => `${path}(id: string)`,
       isReadOnly: name === 'read',
       fingerprint: '1',
     }
@@ -54,7 +54,7 @@ class Host implements ScriptHost {
   }
 
   async search() {
-    const types = 'shop.read(id: string)'
+    const types = () => 'shop.read(id: string)'
     return [{ name: 'read', description: 'Reads.', types, isReadOnly: true, fingerprint: '1' }]
   }
 

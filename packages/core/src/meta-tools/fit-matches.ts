@@ -5,6 +5,7 @@ import { clipText, estimateTokens } from '../text.ts'
 import type { JsonSchema, ToolDefinition } from '../tool.ts'
 import type { DeferredResult, SearchSession } from './search-session.ts'
 import { signatureOf } from './signature.ts'
+import { type TypedTool, typesOf } from './tool-types.ts'
 
 /** A match as the model reads it. */
 export interface ShownMatch {
@@ -55,7 +56,7 @@ export interface FittingMatches {
  */
 export function fitMatches(
   found: Pick<DeferredResult, 'kind' | 'matches' | 'leaders' | 'answerable'>,
-  session: Matchmaker & Pick<SearchSession, 'describe' | 'tokensOf' | 'isDeclared'>,
+  session: Matchmaker & Pick<SearchSession, 'describe' | 'scriptable' | 'tokensOf' | 'isDeclared'>,
   { maxTokens, isDispatch, schemaBy }: MatchLimit,
 ): FittingMatches {
   const { matches, leaders } = found
@@ -67,11 +68,14 @@ export function fitMatches(
   const active = matches.map(({ name }) => name).filter((name) => session.isActive(name))
   const near = new Set(hasNone ? active : worthActivating(matches, session, leaders))
   const compared = [...leaders, ...matches]
+  const known = matches.filter(({ name }) => session.describe(name))
+  const types = typesOf(known.flatMap(({ name }) => session.scriptable(name) ?? []))
   const shown: ShownMatch[] = []
   const complete: ToolDefinition[] = []
-  for (const { name, score, fit } of matches) {
+  for (const [at, { name, score, fit }] of known.entries()) {
     const whole = session.describe(name)
     if (!whole) continue
+    const typed = types[at]
     const place = { name, score: Math.round(score * 1000) / 1000 }
     // Only probabilities are compared. Under dispatch, a tool is called alike whether it is active or not: any server's count.
     const beside = isDispatch ? compared : besideOf(name, compared, session)
@@ -79,11 +83,17 @@ export function fitMatches(
     const isRemote = score < REMOTE * highest && !session.isActive(name)
     const isLikely = near.has(name) && score >= CLOSE * highest && !(isDispatch && hasNone)
     const most = shown.length === 0 ? Math.max(FIRST_COMPLETE_TOKENS, completeLeft) : completeLeft
-    const size = session.tokensOf(name) + SCORE_TOKENS
+    const size = typed?.isWhole
+      ? estimateTokens(whole.description + typed.types) + SCORE_TOKENS
+      : session.tokensOf(name) + SCORE_TOKENS
     const isDeclared = session.isDeclared(name)
     const isComplete = isLikely && !isDeclared && size <= Math.min(most, left)
     const match: ShownMatch = isComplete
-      ? { ...place, description: whole.description.trim(), parameters: withoutNoise(whole.parameters) }
+      ? {
+          ...place,
+          description: whole.description.trim(),
+          parameters: typed?.isWhole ? typed.types : withoutNoise(whole.parameters),
+        }
       : {
           ...place,
           ...shortMatch(whole, {
@@ -91,6 +101,7 @@ export function fitMatches(
             maxChars:
               !near.has(name) || isRemote ? 0 : shown.length === 0 ? FIRST_SIGNATURE_CHARS : SIGNATURE_CHARS,
             schemaBy: isDeclared ? undefined : schemaBy,
+            types: typed?.types,
           }),
         }
     const tokens = isComplete ? size : tokensOf(match)
@@ -104,6 +115,12 @@ export function fitMatches(
   const isWorthIt = ({ name }: { readonly name: string }) =>
     session.isActive(name) || complete.some((whole) => whole.name === name)
   return { shown, worthActivating: shown.filter(isWorthIt).map(({ name }) => name), complete }
+}
+
+/** A tool as a script calls it; undefined where there are no scripts, and if a type does not tell all. */
+export function wholeTypes(tool: TypedTool | undefined): string | undefined {
+  const [typed] = tool ? typesOf([tool]) : []
+  return typed?.isWhole ? typed.types : undefined
 }
 
 /** A schema without what tells a model nothing: other names than those of a schema are refused in any case. */
@@ -126,13 +143,26 @@ const REMOTE = 0.1
 /** What the model needs to recognise a tool, and to call it if it is simple. `schemaBy`: undefined if it has the schema. */
 function shortMatch(
   { description, parameters }: ToolDefinition,
-  { maxChars, schemaBy }: { readonly maxChars: number; readonly schemaBy: string | undefined },
+  {
+    maxChars,
+    schemaBy,
+    types = '',
+  }: {
+    readonly maxChars: number
+    readonly schemaBy: string | undefined
+    readonly types?: string | undefined
+  },
 ): Pick<ShownMatch, 'description' | 'parameters' | 'schema'> {
   const hasSignature = maxChars > 0 && schemaBy !== undefined
   const words = cutWords(description.trim(), hasSignature ? NEAR_DESCRIPTION_TOKENS : FAR_DESCRIPTION_TOKENS)
   return {
     description: words,
-    ...(hasSignature ? { parameters: signatureOf(parameters, { maxChars }) } : {}),
+    ...(hasSignature
+      ? {
+          parameters:
+            types !== '' && types.length <= maxChars ? types : signatureOf(parameters, { maxChars }),
+        }
+      : {}),
     schema: schemaBy === undefined ? 'in your list of tools' : `short; ${schemaBy}`,
   }
 }

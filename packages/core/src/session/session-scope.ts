@@ -21,7 +21,7 @@ import {
 } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import type { TokenCounter } from '../text.ts'
-import { isReadOnly, type Tool, type ToolCall, type ToolResult } from '../tool.ts'
+import { isReadOnly, type ToolCall, type ToolResult } from '../tool.ts'
 import { describeContext } from './describe-context.ts'
 import type { Viewer } from './explain-tool.ts'
 import { type PromptPrefix, type SentRequest, type SharedPrefixes, settingsId } from './prompt-prefix.ts'
@@ -42,8 +42,6 @@ export interface ScopeOptions extends SearchScopeOptions {
   readonly servers: ServerDirectory | undefined
   /** Whether one of them was not ready when the session was opened: no meta-tool appears later. */
   readonly mayWait: boolean
-  /** Runs `run_script`. */
-  readonly scripts: { readonly tool: Tool } | undefined
   /** True for the calls of scripts: they check nothing out, and reach no meta-tool. */
   readonly isForScripts?: boolean
 }
