@@ -16,6 +16,8 @@ const engine = scripts({ store, key: new Uint8Array(32).fill(5), limits })
 /** Every write is a line in the world, and takes a moment. */
 class World implements ScriptHost {
   readonly sessionId = run
+  readonly isDryRun = false
+  readonly isTransient = false
   readonly signal = new AbortController().signal
 
   resolve(path: string) {

@@ -86,5 +86,12 @@ export type { CallTarget } from './call/call-scope.ts'
 export type { EventBody } from './events.ts'
 export { typesOf } from './meta-tools/tool-types.ts'
 export type { Entry } from './registry/entry.ts'
-export type { PausedScript, ScriptEngine, ScriptPowers, SessionScripts } from './session/script-engine.ts'
+export type {
+  KnownTools,
+  PausedScript,
+  SavedScript,
+  ScriptEngine,
+  ScriptPowers,
+  SessionScripts,
+} from './session/script-engine.ts'
 export type { SessionScope } from './session/session-scope.ts'

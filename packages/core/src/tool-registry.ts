@@ -2,6 +2,7 @@ import type { SchemaInput, ToolDraft } from './authoring/define-tool.ts'
 import { type FunctionOptions, functionTool } from './authoring/function-tool.ts'
 import type { CallContext } from './call/call-scope.ts'
 import type { Attachment } from './capability.ts'
+import { ToolcribError } from './errors.ts'
 import type { Emit, Listener, SyncReport, UnmatchedPattern } from './events.ts'
 import { META_TOOL_NAMES } from './names.ts'
 import { definitionsOf } from './registry/availability.ts'
@@ -35,6 +36,7 @@ import {
 import type { UsageMemory } from './search/memory/usage-memory.ts'
 import type { SearchResult } from './search/search-result.ts'
 import { type Explanation, RegistryViewer } from './session/explain-tool.ts'
+import type { SavedScript } from './session/script-engine.ts'
 import type { Session } from './session/session.ts'
 import { Sessions } from './session/sessions.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
@@ -89,6 +91,21 @@ export class ToolRegistry {
     options: FunctionOptions<Schema>,
   ): void {
     this.#registrar.registerFunction(functionTool(fn, options) as Tool, options.preload)
+  }
+
+  /**
+   * Registers a script that a person has read, as a tool. It is asked about as one call that names the tools it calls, and it
+   * writes if one of them does, or is not registered yet. Throws as `register()` does, and `config-invalid` in a registry
+   * without `scripts`.
+   */
+  registerScript(script: SavedScript): void {
+    const { scripts } = this.#options
+    if (scripts === undefined)
+      throw new ToolcribError(
+        'config-invalid',
+        'registerScript() needs scripts: scripts() of @toolcrib/scripts',
+      )
+    this.register(scripts.toolOf(script, this))
   }
 
   /** Registers one tool of an MCP server, by the server's own name for it, as `mcp__<server>__<name>`. */

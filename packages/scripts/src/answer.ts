@@ -32,16 +32,17 @@ export function answerOf(
   },
   limits: ScriptLimits,
 ): ToolResult {
-  const { printed, made, failed, costUsd } = told
+  const { printed, made, failed, dry, costUsd } = told
   const parts = [
     headOf(ending),
     ...(printed.length > 0 ? [`printed:\n${printed.join('\n')}`] : []),
     ...(printedChars > limits.printChars ? [`… [${printedChars} characters printed]`] : []),
     `[calls: ${counted(made) || 'none'}]`,
     ...(Object.keys(failed).length > 0 ? [`[failed: ${counted(failed, '; ')}]`] : []),
+    ...(dry ? [`[dry run, so these did not run:\n${dry.join('\n')}]`] : []),
     ...(notRun.length > 0 ? [`[not run, since the script did not wait for it: ${notRun.join(', ')}]`] : []),
   ]
-  const structured = { calls: made }
+  const structured = { calls: made, ...(dry ? { dry } : {}) }
   const text = parts.join('\n')
   if (ending.kind === 'returned')
     return { ok: true, value: text, structured, ...(costUsd > 0 ? { costUsd } : {}) }

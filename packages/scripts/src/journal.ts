@@ -31,6 +31,8 @@ export interface Told {
   readonly made: Readonly<Record<string, number>>
   /** How often each failure occurred. */
   readonly failed: Readonly<Record<string, number>>
+  /** In a dry run, the calls that did not run. */
+  readonly dry?: readonly string[]
   /** What its calls cost. */
   readonly costUsd: number
 }

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { type AskAnswer, type Store, ToolcribError, type ToolResult } from '@toolcrib/core'
+import { type AskAnswer, type Store, type Tool, ToolcribError, type ToolResult } from '@toolcrib/core'
 import {
   BatchAbort,
   describeError,
+  type KnownTools,
   type PausedScript,
+  type SavedScript,
   type ScriptEngine,
   type ScriptPowers,
   type SessionScripts,
@@ -25,6 +27,7 @@ import { type CallState, isOver, Journal, Replaced, type RunRecord, sha256 } fro
 import type { ScriptLimits } from './limits.ts'
 import type { RunOutcome } from './run-outcome.ts'
 import { NOTHING_USED, Sandboxes, type Step } from './sandbox.ts'
+import { savedTool } from './saved-script.ts'
 import type { ScriptHost, ScriptRunner } from './script-host.ts'
 import { ScriptRun } from './script-run.ts'
 import { ScriptsOfSession } from './session-scripts.ts'
@@ -51,6 +54,8 @@ export class Scripts implements ScriptEngine, ScriptRunner {
   readonly #journal: Journal
   readonly #sandboxes: Sandboxes
   readonly #slots: Slots
+  /** The sessions whose calls are under way, by the ids of both. */
+  readonly #calling = new Map<string, ScriptsOfSession>()
   /** Scripts that have not paused yet. */
   readonly #starting = new Map<string, Promise<Begun>>()
 
@@ -63,18 +68,50 @@ export class Scripts implements ScriptEngine, ScriptRunner {
   }
 
   openSession(powers: ScriptPowers): SessionScripts {
-    return new ScriptsOfSession(this, powers)
+    const { sessionId } = powers
+    return new ScriptsOfSession(this, powers, (session, ids) => {
+      for (const id of ids) this.#calling.set(JSON.stringify([sessionId, id]), session)
+      return () => {
+        for (const id of ids) this.#calling.delete(JSON.stringify([sessionId, id]))
+      }
+    })
+  }
+
+  /** A saved script as a tool, which runs in the session of each call. */
+  toolOf(script: SavedScript, registry: KnownTools): Tool {
+    const fault = this.#faultOf(script.code)
+    if (fault !== undefined) throw new ToolcribError('config-invalid', `script "${script.name}": ${fault}`)
+    return savedTool(script, registry, async (parts, { sessionId, toolCallId, signal }) => {
+      const session = this.#calling.get(JSON.stringify([sessionId, toolCallId]))
+      if (session) return session.runSaved(parts, { toolCallId, signal, name: script.name })
+      return failed(
+        'not_available',
+        'a saved script runs in a session, and in no other script: call its tools there',
+      )
+    })
+  }
+
+  runSaved(
+    { code, input, toolCallId }: Parameters<ScriptRunner['runSaved']>[0],
+    host: ScriptHost,
+  ): Promise<ToolResult> {
+    // On the first line, which keeps its number. A literal would give `__proto__` a meaning.
+    const source = `const input = JSON.parse(${JSON.stringify(JSON.stringify(input ?? {}))});${code}`
+    return answered(() => this.#once({ source, toolCallId }, host))
+  }
+
+  /** Runs a script that neither pauses nor continues. */
+  async #once(script: Pick<Begin, 'source' | 'toolCallId'>, host: ScriptHost): Promise<ToolResult> {
+    const ended = await this.#start({ ...script, run: newRun() }, host)
+    return ended ?? failed('script_failed', GONE)
   }
 
   /** Runs a script, or continues the paused one with the same source. Never rejects. */
   run({ code, toolCallId }: Parameters<ScriptRunner['run']>[0], host: ScriptHost): Promise<ToolResult> {
-    const { sourceChars } = this.#limits
-    if (code.trim() === '') return Promise.resolve(failed('input_invalid', NO_CODE))
-    if (code.length > sourceChars) {
-      const error = `the script has ${code.length} characters; ${sourceChars} is the limit. Nothing was run.`
-      return Promise.resolve(failed('input_invalid', error))
-    }
     return answered(async () => {
+      const fault = this.#faultOf(code)
+      if (fault !== undefined) return failed('input_invalid', fault)
+      if (host.isTransient) return this.#once({ source: code, toolCallId }, host)
       const bound = { session: host.sessionId, script: sha256(code) }
       const key = JSON.stringify(bound)
       const same = this.#starting.get(key)
@@ -88,6 +125,13 @@ export class Scripts implements ScriptEngine, ScriptRunner {
         if (this.#starting.get(key) === begun) this.#starting.delete(key)
       }
     })
+  }
+
+  #faultOf(code: string): string | undefined {
+    const { sourceChars } = this.#limits
+    if (code.trim() === '') return NO_CODE
+    if (code.length <= sourceChars) return undefined
+    return `the script has ${code.length} characters; ${sourceChars} is the limit. Nothing was run.`
   }
 
   /** Starts a script, unless it is a repetition: then its earlier run goes on, or its answer is given again. */
@@ -105,7 +149,7 @@ export class Scripts implements ScriptEngine, ScriptRunner {
       const ago = `ended ${Math.round(agoMs / 1000)} s ago`
       if (agoMs < REPEATED_MS) return { run: known, ended: again(resultOf(record), ago) }
     }
-    const run = randomBytes(16).toString('hex')
+    const run = newRun()
     return { run, ended: await this.#start({ run, earlier: known, source: code, toolCallId }, host) }
   }
 
@@ -304,6 +348,10 @@ const NEW_RUN = {
   told: { printed: [], made: {}, failed: {}, costUsd: 0 },
   used: { ...NOTHING_USED, wallMs: 0 },
 } as const
+
+function newRun(): string {
+  return randomBytes(16).toString('hex')
+}
 
 function heldIn(calls: RunRecord['calls']) {
   return Object.entries(calls).filter(([, { state }]) => state === 'held')

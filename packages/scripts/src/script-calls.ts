@@ -12,6 +12,11 @@ import type { CallOutcome, ScriptCall, ScriptCallOptions, ScriptHost, ScriptTool
 
 const MAX_FOUND = 8
 const WAITING: ToolResult = { ok: false, code: 'waiting', error: 'it waits for a person' }
+const NOT_ASKED: ToolResult = {
+  ok: false,
+  code: 'denied',
+  error: 'this call needs a person, who was not asked when the saved script began',
+}
 const CHANGED: ToolResult = {
   ok: false,
   code: 'denied',
@@ -21,6 +26,8 @@ const CHANGED: ToolResult = {
 
 /** What one script makes its calls with. */
 interface Calling {
+  /** The tools of a saved script, and whether a person was asked about them, all at once. */
+  readonly saved?: { readonly uses: readonly string[]; readonly isApproved: boolean } | undefined
   readonly context: Partial<CallContext>
   readonly signal: AbortSignal
   scope(): SessionScope
@@ -40,8 +47,19 @@ export class ScriptCalls implements ScriptHost {
     this.#calling = calling
   }
 
+  get isDryRun(): boolean {
+    return this.#calling.context.dryRun === true
+  }
+
+  get isTransient(): boolean {
+    return this.isDryRun || this.#calling.saved !== undefined
+  }
+
   resolve(path: string): ScriptTool | { readonly problem: string } {
     const target = this.#target(path)
+    const { saved } = this.#calling
+    if (saved && target && !saved.uses.includes(target.entry.name))
+      return { problem: `this saved script may not call "${path}": its code does not name it` }
     if (target) return scriptTool(target.entry, () => typesOf([target.entry])[0]?.types ?? '')
     const [close, ...more] = this.#calling.scope().suggest(path)
     const hint =
@@ -52,7 +70,7 @@ export class ScriptCalls implements ScriptHost {
   }
 
   asks(name: string): boolean {
-    const target = this.#target(name)
+    const target = this.isTransient ? undefined : this.#target(name)
     return target !== undefined && this.#calling.scope().asks(target)
   }
 
@@ -61,8 +79,12 @@ export class ScriptCalls implements ScriptHost {
     { isGranted, maxChars, signal }: ScriptCallOptions,
   ): Promise<CallOutcome> {
     let isHeld = false
+    const target = this.isDryRun ? this.#target(name) : undefined
+    const isRead = target !== undefined && isReadOnly(target.entry.tool)
     let granted: string | undefined
+    const { saved } = this.#calling
     const onAsk = async ({ calls: [asked] }: AskRequest): Promise<AskAnswer> => {
+      if (saved) return saved.isApproved ? 'once' : { result: NOT_ASKED }
       if (!isGranted) {
         isHeld = true
         return { result: WAITING }
@@ -77,6 +99,7 @@ export class ScriptCalls implements ScriptHost {
     const { pausing: _, ...context } = {
       ...{ ...this.#context, signal, onAsk },
       ...{ resultBudgetChars: maxChars, reduce: false },
+      dryRun: this.isDryRun && !isRead,
     }
     const calls = [{ toolCallId, name, args }]
     const [answered] = await this.#powers.runner.execute(calls, context, this.#calling.scope())

@@ -195,7 +195,8 @@ export class ScriptRun {
     const isHeld = !isGranted && host.asks(name)
     if (tool.isReadOnly || isHeld) return this.#run(n, call)
     if (epoch === 0) {
-      await this.#noteBegun()
+      if (!host.isTransient) await this.#noteBegun()
+      if (host.isDryRun) this.#noteDry(name, json)
       return this.#run(n, call)
     }
     this.#writes.push([n, call])
@@ -238,6 +239,12 @@ export class ScriptRun {
     if (this.#calls.get(n)?.state === 'started')
       await journal.done(run, epoch, n, { ...call, state: 'done', result: given })
     this.#settle(n, given)
+  }
+
+  #noteDry(name: string, json: string): void {
+    const { dry = [] } = this.#told
+    if (dry.length < MAX_DRY)
+      this.#told = { ...this.#told, dry: [...dry, `${name} ${json.slice(0, MAX_FAILURE)}`] }
   }
 
   #fail(n: number, name: string, result: ToolResult & { readonly ok: false }): void {
@@ -308,6 +315,7 @@ export class ScriptRun {
 }
 
 const MAX_FAILURE = 200
+const MAX_DRY = 50
 const SMALL_CHARS = 10_000
 const WAITS_FOR_NOTHING = '{"name":"Error","message":"the script waits for a promise that nothing settles"}'
 const DENIED = { ok: false, code: 'denied', error: 'a person refused this call' } as const

@@ -9,6 +9,8 @@ import { scripts } from './scripts.ts'
 class Host implements ScriptHost {
   readonly sessionId: string
   readonly signal = new AbortController().signal
+  readonly isDryRun = false
+  readonly isTransient = false
   readonly written: string[] = []
   answers: Awaited<ReturnType<ScriptHost['ask']>>
   onWrite = () => {}

@@ -76,7 +76,9 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
   if (maxIdenticalCalls > 0 && times > maxIdenticalCalls)
     return { isUse: false, step: { answer: repeated(target, times) } }
 
-  const isUse = !isDryRun
+  // A script runs dry itself: what only reads is called.
+  const isDry = isDryRun && target.entry.name !== 'run_script'
+  const isUse = !isDry
   if (!checked.ok) {
     const showsSchema = scope.needsSchema(target)
     return { isUse, step: { answer: invalidArguments(target, checked.error, showsSchema), showsSchema } }
@@ -86,7 +88,7 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
     const answer = invalidArguments(target, describeGuessed(guessed, batch), true)
     return { isUse, step: { answer, showsSchema: true } }
   }
-  if (isDryRun)
+  if (isDry)
     return { isUse, step: { answer: dryRunResult(target.entry.name, checked.args, scope.asks(target)) } }
   return { isUse, step: { args: checked.args } }
 }

@@ -203,7 +203,9 @@ export class SessionScope implements CallScope, Viewer {
   }
 
   asks({ entry }: CallTarget): boolean {
-    return this.policy.asks(entry) && !this.#metaTools.includes(entry)
+    if (this.#metaTools.includes(entry)) return false
+    const used = entry.tool.uses?.flatMap((name) => this.view.snapshot.get(name) ?? []) ?? []
+    return [entry, ...used].some((one) => this.policy.asks(one))
   }
 
   isGone(name: string): boolean {

@@ -190,7 +190,14 @@ export class Approvals implements GatewayApprovals {
     if (!canAnswer(line.capabilities, 'elicitation/create'))
       return Promise.all(calls.map((call) => this.#waitForOthers(call, client, line)))
     const question = approvalQuestion(
-      calls.map(({ tool, args }) => ({ tool: client.names.shown(tool), args: maskArguments(args) })),
+      calls.map(({ tool, args, uses = [] }) => {
+        const called = uses.map((name) => client.names.shown(name)).join(', ')
+        const shown = client.names.shown(tool)
+        return {
+          tool: called === '' ? shown : `${shown} (a script that calls ${called})`,
+          args: maskArguments(args),
+        }
+      }),
     )
     if (line.era === 'legacy') {
       const answer = await line.ask('elicitation/create', question, line.signal)
