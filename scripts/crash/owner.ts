@@ -59,7 +59,7 @@ return done.filter((id) => id !== 'r').join('')`
 
 process.send?.('ready')
 for (;;) {
-  const result = await engine.run({ code: CODE, toolCallId: '1' }, new World())
+  const result = await engine.runs.run({ code: CODE, toolCallId: '1' }, new World())
   // Another owner has it, or died and its lease still lasts.
   if (!result.ok && result.error.includes('another process')) await setTimeout(20)
   else {

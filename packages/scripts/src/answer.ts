@@ -3,8 +3,11 @@ import type { Calls, RunRecord, Told } from './journal.ts'
 import type { ScriptLimits } from './limits.ts'
 import type { Over } from './sandbox.ts'
 
-export const NO_CODE =
+const NO_CODE =
   'run_script needs "code": a program that calls tools and returns a value, such as: const issues = await tools.github.list_issues({ state: "open" }); return issues.length. Nothing was run.'
+export const WAITS_FOR_NOTHING =
+  '{"name":"Error","message":"the script waits for a promise that nothing settles"}'
+export const DENIED = { ok: false, code: 'denied', error: 'a person refused this call' } as const
 export const GONE = 'there is no such paused script in this session'
 export const BUSY =
   'this script runs in another process; nothing was run. Send the very same code later for its answer'
@@ -149,4 +152,30 @@ function counted(counts: Readonly<Record<string, number>>, separator = ', '): st
   return Object.entries(counts)
     .map(([name, count]) => (count === 1 ? name : `${name} ×${count}`))
     .join(separator)
+}
+
+export function failed(code: string, error: string): ToolResult {
+  return { ok: false, code, error }
+}
+
+/** The answer of a run that is over. */
+export function resultOf({ state, answer = GONE, code, told }: RunRecord): ToolResult {
+  const structured = { calls: told.made }
+  if (state === 'done') return { ok: true, value: answer, structured }
+  return { ...failed(code ?? (state === 'unclear' ? 'unclear' : 'script_failed'), answer), structured }
+}
+
+/** Why a script cannot run. */
+export function faultOf(code: string, { sourceChars }: ScriptLimits): string | undefined {
+  if (code.trim() === '') return NO_CODE
+  if (code.length <= sourceChars) return undefined
+  return `the script has ${code.length} characters; ${sourceChars} is the limit. Nothing was run.`
+}
+
+const MAX_DRY = 50
+
+/** Notes a call that a dry run did not make. */
+export function withDry(told: Told, call: string): Told {
+  const { dry = [] } = told
+  return dry.length < MAX_DRY ? { ...told, dry: [...dry, call] } : told
 }

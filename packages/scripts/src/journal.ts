@@ -76,7 +76,7 @@ interface Beginning {
 
 type Bound = Pick<RunRecord['bound'], 'session' | 'script'>
 
-interface JournalOptions {
+export interface JournalOptions {
   readonly store: Store
   /** Keys of 32 bytes: the first one seals, all of them open. */
   readonly keys: readonly Uint8Array[]

@@ -1,8 +1,32 @@
+import { randomBytes } from 'node:crypto'
 import type { Ending } from './answer.ts'
-import type { Checkpoint, Journal, JournalCall, Told } from './journal.ts'
+import type { Checkpoint, Journal, JournalCall, RunRecord, Told } from './journal.ts'
 import type { ScriptLimits } from './limits.ts'
-import type { Sandbox } from './sandbox.ts'
+import type { Recorder } from './recorder.ts'
+import { NOTHING_USED, type Sandbox } from './sandbox.ts'
 import type { ScriptHost } from './script-host.ts'
+
+/** What a run starts or goes on with. */
+export interface Begin
+  extends Pick<RunRecord, 'source' | 'now' | 'calls' | 'told' | 'used' | 'epoch' | 'image' | 'bound'> {
+  readonly run: string
+  readonly earlier?: string | undefined
+  readonly toolCallId: string
+  readonly sandbox: Sandbox
+}
+
+/** A run that begins. */
+export const NEW_RUN = {
+  epoch: 0,
+  image: '',
+  calls: {},
+  told: { printed: [], made: {}, failed: {}, costUsd: 0 },
+  used: { ...NOTHING_USED, wallMs: 0 },
+} as const
+
+export function newRun(): string {
+  return randomBytes(16).toString('hex')
+}
 
 /** What a run works with. */
 export interface RunParts {
@@ -13,6 +37,8 @@ export interface RunParts {
   readonly host: ScriptHost
   readonly sandbox: Sandbox
   readonly journal: Journal
+  /** Where the runs of this process can be replayed. */
+  readonly recorder: Recorder | undefined
   readonly limits: ScriptLimits
   readonly source: string
   readonly bound: Checkpoint['bound']

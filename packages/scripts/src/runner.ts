@@ -1,94 +1,58 @@
-import { randomBytes } from 'node:crypto'
-import { type AskAnswer, type Store, type Tool, ToolcribError, type ToolResult } from '@toolcrib/core'
-import {
-  BatchAbort,
-  describeError,
-  type KnownTools,
-  type PausedScript,
-  type SavedScript,
-  type ScriptEngine,
-  type ScriptPowers,
-  type SessionScripts,
-  Slots,
-} from '@toolcrib/core/internal'
+import { type AskAnswer, ToolcribError, type ToolResult } from '@toolcrib/core'
+import { BatchAbort, describeError, type PausedScript, Slots } from '@toolcrib/core/internal'
 import {
   again,
   answerOf,
   BUSY,
   brokenAnswer,
   expiredText,
+  failed,
+  faultOf,
   GONE,
-  NO_CODE,
   pausedAnswer,
+  resultOf,
   UNREADABLE,
   unclearText,
 } from './answer.ts'
-import { type CallState, isOver, Journal, Replaced, type RunRecord, sha256 } from './journal.ts'
+import { type CallState, isOver, type Journal, Replaced, type RunRecord, sha256 } from './journal.ts'
 import type { ScriptLimits } from './limits.ts'
-import type { RunOutcome } from './run-outcome.ts'
-import { NOTHING_USED, Sandboxes, type Step } from './sandbox.ts'
-import { savedTool } from './saved-script.ts'
+import { Recorder } from './recorder.ts'
+import type { Recordings } from './recordings.ts'
+import { type Begin, NEW_RUN, newRun, type RunOutcome } from './run-outcome.ts'
+import type { Sandboxes, Step } from './sandbox.ts'
 import type { ScriptHost, ScriptRunner } from './script-host.ts'
 import { ScriptRun } from './script-run.ts'
-import { ScriptsOfSession } from './session-scripts.ts'
-import { withoutTypes } from './without-types.ts'
 
-/** What a run starts or goes on with. */
-interface Begin
-  extends Pick<RunRecord, 'source' | 'now' | 'calls' | 'told' | 'used' | 'epoch' | 'image' | 'bound'> {
-  readonly run: string
-  readonly earlier?: string | undefined
-  readonly toolCallId: string
-  readonly sandbox: ScriptRunParts['sandbox']
-}
 /** A script until it has ended, or first waits for a person. */
 interface Begun {
   readonly run: string
   readonly ended: ToolResult | undefined
 }
-type ScriptRunParts = ConstructorParameters<typeof ScriptRun>[0]
 
-/** Runs the scripts of all sessions of a registry. */
-export class Scripts implements ScriptEngine, ScriptRunner {
+/** Where scripts run, and where they are kept. */
+interface Places {
+  readonly journal: Journal
+  /** Absent where no run can be replayed. */
+  readonly recordings: Recordings | undefined
+  readonly sandboxes: Sandboxes
+}
+
+/** Runs the scripts of all sessions of a registry, and continues those that waited. */
+export class Runs implements ScriptRunner {
   readonly #limits: ScriptLimits
   readonly #journal: Journal
+  readonly #recordings: Recordings | undefined
   readonly #sandboxes: Sandboxes
   readonly #slots: Slots
-  /** The sessions whose calls are under way, by the ids of both. */
-  readonly #calling = new Map<string, ScriptsOfSession>()
   /** Scripts that have not paused yet. */
   readonly #starting = new Map<string, Promise<Begun>>()
 
-  constructor(store: Store, keys: readonly Uint8Array[], limits: ScriptLimits) {
-    const { leaseMs, ttlMs } = limits
+  constructor({ journal, recordings, sandboxes }: Places, limits: ScriptLimits) {
     this.#limits = limits
-    this.#journal = new Journal({ store, keys, leaseMs, ttlMs, now: Date.now })
-    this.#sandboxes = new Sandboxes(limits.memoryMb)
+    this.#journal = journal
+    this.#recordings = recordings
+    this.#sandboxes = sandboxes
     this.#slots = new Slots(limits.maxScripts)
-  }
-
-  openSession(powers: ScriptPowers): SessionScripts {
-    const { sessionId } = powers
-    return new ScriptsOfSession(this, powers, (session, ids) => {
-      for (const id of ids) this.#calling.set(JSON.stringify([sessionId, id]), session)
-      return () => {
-        for (const id of ids) this.#calling.delete(JSON.stringify([sessionId, id]))
-      }
-    })
-  }
-
-  /** A saved script as a tool, which runs in the session of each call. */
-  toolOf(script: SavedScript, registry: KnownTools): Tool {
-    const fault = this.#faultOf(script.code)
-    if (fault !== undefined) throw new ToolcribError('config-invalid', `script "${script.name}": ${fault}`)
-    return savedTool(script, registry, async (parts, { sessionId, toolCallId, signal }) => {
-      const session = this.#calling.get(JSON.stringify([sessionId, toolCallId]))
-      if (session) return session.runSaved(parts, { toolCallId, signal, name: script.name })
-      return failed(
-        'not_available',
-        'a saved script runs in a session, and in no other script: call its tools there',
-      )
-    })
   }
 
   runSaved(
@@ -109,7 +73,7 @@ export class Scripts implements ScriptEngine, ScriptRunner {
   /** Runs a script, or continues the paused one with the same source. Never rejects. */
   run({ code, toolCallId }: Parameters<ScriptRunner['run']>[0], host: ScriptHost): Promise<ToolResult> {
     return answered(async () => {
-      const fault = this.#faultOf(code)
+      const fault = faultOf(code, this.#limits)
       if (fault !== undefined) return failed('input_invalid', fault)
       if (host.isTransient) return this.#once({ source: code, toolCallId }, host)
       const bound = { session: host.sessionId, script: sha256(code) }
@@ -125,13 +89,6 @@ export class Scripts implements ScriptEngine, ScriptRunner {
         if (this.#starting.get(key) === begun) this.#starting.delete(key)
       }
     })
-  }
-
-  #faultOf(code: string): string | undefined {
-    const { sourceChars } = this.#limits
-    if (code.trim() === '') return NO_CODE
-    if (code.length <= sourceChars) return undefined
-    return `the script has ${code.length} characters; ${sourceChars} is the limit. Nothing was run.`
   }
 
   /** Starts a script, unless it is a repetition: then its earlier run goes on, or its answer is given again. */
@@ -202,16 +159,12 @@ export class Scripts implements ScriptEngine, ScriptRunner {
     const { run, source, toolCallId } = script
     return this.#inSlot(host, async () => {
       const now = Date.now()
-      const [machine, sandbox] = await Promise.all([this.#sandboxes.digest(), this.#sandboxes.take()])
+      const machine = await this.#sandboxes.digest()
       host.emit({ type: 'script-started', run, toolCallId, source })
       const bound = { session: host.sessionId, script: sha256(source), machine }
       const begin = { ...NEW_RUN, ...script, now, bound }
-      const first = await sandbox.start(source, this.#limits, now)
-      if (!isSyntaxError(first)) return this.#toEnd({ ...begin, sandbox }, first, host)
-      await sandbox.end()
-      const plain = (await withoutTypes(source)) ?? source
-      const other = await this.#sandboxes.take()
-      return this.#toEnd({ ...begin, sandbox: other }, await other.start(plain, this.#limits, now), host)
+      const { sandbox, first } = await this.#sandboxes.open(source, this.#limits, now)
+      return this.#toEnd({ ...begin, sandbox }, first, host)
     })
   }
 
@@ -279,8 +232,12 @@ export class Scripts implements ScriptEngine, ScriptRunner {
   /** Runs a script until it ends; undefined if it waits for a person. */
   async #toEnd(begin: Begin, first: Step, host: ScriptHost): Promise<ToolResult | undefined> {
     const { run, epoch } = begin
-    const parts = { ...begin, host, journal: this.#journal, limits: this.#limits }
+    const before = epoch === 0 ? undefined : await this.#recordings?.of(run)
+    const recorder = this.#recordings && new Recorder(before ?? begin)
+    const parts = { ...begin, host, journal: this.#journal, limits: this.#limits, recorder }
     const outcome = await new ScriptRun(parts).toEnd(first)
+    // A run that cannot be kept cannot be replayed.
+    if (recorder) await this.#recordings?.keep(run, recorder.recording).catch(() => {})
     if (outcome.kind === 'paused') {
       const record = await this.#journal.read(run)
       const names = heldIn(record?.calls ?? {}).map(([, { name }]) => name)
@@ -341,35 +298,9 @@ function whyBroken(
   return brokenAnswer(describeError(problem), told, { isUnclear, isStored })
 }
 
-const NEW_RUN = {
-  epoch: 0,
-  image: '',
-  calls: {},
-  told: { printed: [], made: {}, failed: {}, costUsd: 0 },
-  used: { ...NOTHING_USED, wallMs: 0 },
-} as const
-
-function newRun(): string {
-  return randomBytes(16).toString('hex')
-}
-
 function heldIn(calls: RunRecord['calls']) {
   return Object.entries(calls).filter(([, { state }]) => state === 'held')
 }
 
 /** How long after its end the same source is not run again: its client may not have got the answer. */
 const REPEATED_MS = 10 * 60_000
-
-function resultOf({ state, answer = GONE, code, told }: RunRecord): ToolResult {
-  const structured = { calls: told.made }
-  if (state === 'done') return { ok: true, value: answer, structured }
-  return { ...failed(code ?? (state === 'unclear' ? 'unclear' : 'script_failed'), answer), structured }
-}
-
-function isSyntaxError({ over }: Step): boolean {
-  return over !== undefined && 'name' in over && over.name === 'SyntaxError'
-}
-
-function failed(code: string, error: string): ToolResult {
-  return { ok: false, code, error }
-}

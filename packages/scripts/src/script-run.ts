@@ -8,7 +8,7 @@ import {
   sharedSlices,
   withoutHiding,
 } from '@toolcrib/core/internal'
-import { type Ending, endingOf, plusOne, saidEnding } from './answer.ts'
+import { DENIED, type Ending, endingOf, plusOne, saidEnding, WAITS_FOR_NOTHING, withDry } from './answer.ts'
 import { type Checkpoint, type JournalCall, Replaced, sha256, type Told } from './journal.ts'
 import { failureOf, givenBy, lookUp } from './result-json.ts'
 import type { RunOutcome, RunParts } from './run-outcome.ts'
@@ -61,7 +61,7 @@ export class ScriptRun {
   }
 
   async #steps(first: Step): Promise<RunOutcome> {
-    const { sandbox, host, limits } = this.#parts
+    const { sandbox, host, limits, recorder } = this.#parts
     const wall = setTimeout(
       () => this.#stop(`the script did not end within ${limits.wallMs} ms`),
       Math.max(limits.wallMs - this.#used.wallMs, 1),
@@ -81,10 +81,12 @@ export class ScriptRun {
         if (this.#mayWrite && this.#settled.length === 0) await this.#beginWrite()
         if (this.#inFlight.size === 0 && this.#settled.length === 0) return await this.#rest()
         await this.#nextSettled()
-        step =
-          this.#settled.length === 0
-            ? { said: [], used: this.#used }
-            : await sandbox.settle(this.#settled.splice(0))
+        if (this.#settled.length === 0) step = { said: [], used: this.#used }
+        else {
+          const results = this.#settled.splice(0)
+          recorder?.settled(results)
+          step = await sandbox.settle(results)
+        }
       }
     } finally {
       clearTimeout(wall)
@@ -131,7 +133,7 @@ export class ScriptRun {
   async #rest(): Promise<RunOutcome> {
     const held = [...this.#calls.values()].filter(({ state }) => state === 'held')
     if (this.#ending !== undefined) return this.#ended(this.#ending)
-    if (held.length === 0) return this.#ended({ kind: 'threw', error: WAITS_FOR_NOTHING })
+    if (held.length === 0) return this.#ended({ kind: 'threw', error: WAITS_FOR_NOTHING, withDry })
     await this.#store('paused')
     return { kind: 'paused' }
   }
@@ -152,6 +154,7 @@ export class ScriptRun {
   /** A call of the script. Nothing here throws: what goes wrong stops the script. */
   #begin(n: number, path: string, json: string): void {
     this.#inFlight.add(n)
+    this.#parts.recorder?.asked(n, path, json)
     void this.#inSlot(() => this.#perform(n, path, json))
   }
 
@@ -196,7 +199,7 @@ export class ScriptRun {
     if (tool.isReadOnly || isHeld) return this.#run(n, call)
     if (epoch === 0) {
       if (!host.isTransient) await this.#noteBegun()
-      if (host.isDryRun) this.#noteDry(name, json)
+      if (host.isDryRun) this.#told = withDry(this.#told, `${name} ${json.slice(0, MAX_FAILURE)}`)
       return this.#run(n, call)
     }
     this.#writes.push([n, call])
@@ -239,12 +242,6 @@ export class ScriptRun {
     if (this.#calls.get(n)?.state === 'started')
       await journal.done(run, epoch, n, { ...call, state: 'done', result: given })
     this.#settle(n, given)
-  }
-
-  #noteDry(name: string, json: string): void {
-    const { dry = [] } = this.#told
-    if (dry.length < MAX_DRY)
-      this.#told = { ...this.#told, dry: [...dry, `${name} ${json.slice(0, MAX_FAILURE)}`] }
   }
 
   #fail(n: number, name: string, result: ToolResult & { readonly ok: false }): void {
@@ -315,7 +312,4 @@ export class ScriptRun {
 }
 
 const MAX_FAILURE = 200
-const MAX_DRY = 50
 const SMALL_CHARS = 10_000
-const WAITS_FOR_NOTHING = '{"name":"Error","message":"the script waits for a promise that nothing settles"}'
-const DENIED = { ok: false, code: 'denied', error: 'a person refused this call' } as const
