@@ -2,7 +2,6 @@ import type { SchemaInput, ToolDraft } from './authoring/define-tool.ts'
 import { type FunctionOptions, functionTool } from './authoring/function-tool.ts'
 import type { CallContext } from './call/call-scope.ts'
 import type { Attachment } from './capability.ts'
-import { ToolcribError } from './errors.ts'
 import type { Emit, Listener, SyncReport, UnmatchedPattern } from './events.ts'
 import { META_TOOL_NAMES } from './names.ts'
 import { definitionsOf } from './registry/availability.ts'
@@ -36,7 +35,7 @@ import {
 import type { UsageMemory } from './search/memory/usage-memory.ts'
 import type { SearchResult } from './search/search-result.ts'
 import { type Explanation, RegistryViewer } from './session/explain-tool.ts'
-import type { SavedScript } from './session/script-engine.ts'
+import { type SavedScript, toolOfScript } from './session/script-engine.ts'
 import type { Session } from './session/session.ts'
 import { Sessions } from './session/sessions.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
@@ -93,19 +92,9 @@ export class ToolRegistry {
     this.#registrar.registerFunction(functionTool(fn, options) as Tool, options.preload)
   }
 
-  /**
-   * Registers a script that a person has read, as a tool. It is asked about as one call that names the tools it calls, and it
-   * writes if one of them does, or is not registered yet. Throws as `register()` does, and `config-invalid` in a registry
-   * without `scripts`.
-   */
+  /** Registers a script that a person has read, as a tool. Throws as `register()`, and `config-invalid` without `scripts`. */
   registerScript(script: SavedScript): void {
-    const { scripts } = this.#options
-    if (scripts === undefined)
-      throw new ToolcribError(
-        'config-invalid',
-        'registerScript() needs scripts: scripts() of @toolcrib/scripts',
-      )
-    this.register(scripts.toolOf(script, this))
+    this.register(toolOfScript(script, this.#options.scripts, this))
   }
 
   /** Registers one tool of an MCP server, by the server's own name for it, as `mcp__<server>__<name>`. */
@@ -223,16 +212,7 @@ export class ToolRegistry {
     return this.#sessions.finder.candidates(name).map((entry) => entry.name)
   }
 
-  /**
-   * Returns where the tool registered under a name comes from.
-   *
-   * @example
-   * ```ts
-   * import { ToolRegistry } from 'toolcrib'
-   *
-   * console.log(new ToolRegistry().sourceOf('mcp__github__search')) // undefined: there is no such tool
-   * ```
-   */
+  /** Returns where the tool registered under a name comes from. */
   sourceOf(name: string): ToolSource | undefined {
     return this.#catalogue.get(name)?.source
   }

@@ -133,7 +133,7 @@ export class ScriptRun {
   async #rest(): Promise<RunOutcome> {
     const held = [...this.#calls.values()].filter(({ state }) => state === 'held')
     if (this.#ending !== undefined) return this.#ended(this.#ending)
-    if (held.length === 0) return this.#ended({ kind: 'threw', error: WAITS_FOR_NOTHING, withDry })
+    if (held.length === 0) return this.#ended({ kind: 'threw', error: WAITS_FOR_NOTHING })
     await this.#store('paused')
     return { kind: 'paused' }
   }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fitMatches, worthActivating } from './fit-matches.ts'
+import { fitMatches } from './fit-matches.ts'
+import { worthActivating } from './worth-activating.ts'
 
 /** Tools of one server, none of which is active. */
 const session = {

@@ -76,3 +76,12 @@ const refused = async () => {
 
 /** Those of a registry that runs none. */
 export const NO_SCRIPTS: PausedScripts = { paused: async () => [], decide: refused, resume: refused }
+
+/**
+ * A saved script as a tool. It is asked about as one call that names the tools it calls, and it writes if one of them does, or
+ * is not registered yet.
+ */
+export function toolOfScript(script: SavedScript, engine: ScriptEngine | undefined, known: KnownTools): Tool {
+  if (engine) return engine.toolOf(script, known)
+  throw new ToolcribError('config-invalid', 'registerScript() needs scripts: scripts() of @toolcrib/scripts')
+}

@@ -191,12 +191,8 @@ export class Approvals implements GatewayApprovals {
       return Promise.all(calls.map((call) => this.#waitForOthers(call, client, line)))
     const question = approvalQuestion(
       calls.map(({ tool, args, uses = [] }) => {
-        const called = uses.map((name) => client.names.shown(name)).join(', ')
-        const shown = client.names.shown(tool)
-        return {
-          tool: called === '' ? shown : `${shown} (a script that calls ${called})`,
-          args: maskArguments(args),
-        }
+        const [shown = tool, ...called] = [tool, ...uses].map((name) => client.names.shown(name))
+        return { tool: shown, args: maskArguments(args), uses: called }
       }),
     )
     if (line.era === 'legacy') {
