@@ -246,7 +246,13 @@ export class Runs implements ScriptRunner {
     }
     const answer = outcome.kind === 'ended' ? answerOf(outcome, this.#limits) : whyBroken(outcome, epoch > 0)
     if (outcome.kind === 'ended' && outcome.isRecorded) await this.#noteEnd(run, epoch, answer, outcome.told)
-    host.emit({ type: 'script-ended', run, ok: answer.ok, ...(answer.ok ? {} : { code: answer.code }) })
+    const text = answer.ok ? answer.value : answer.error
+    const how = {
+      ok: answer.ok,
+      answer: text.slice(0, MAX_TOLD),
+      ...(answer.ok ? {} : { code: answer.code }),
+    }
+    host.emit({ type: 'script-ended', run, ...how })
     return answer
   }
 
@@ -297,6 +303,9 @@ function whyBroken(
   if (problem instanceof Replaced) return failed('script_failed', BUSY)
   return brokenAnswer(describeError(problem), told, { isUnclear, isStored })
 }
+
+/** Characters of an answer in an event. */
+const MAX_TOLD = 2_000
 
 function heldIn(calls: RunRecord['calls']) {
   return Object.entries(calls).filter(([, { state }]) => state === 'held')
