@@ -1,5 +1,5 @@
 import type { Client } from '@modelcontextprotocol/client'
-import { memoryStore, type Tool, ToolRegistry } from 'toolcrib'
+import { memoryStore, type SavedScript, type Tool, ToolRegistry } from 'toolcrib'
 import { createGateway, type Gateway, type GatewayOptions } from 'toolcrib/gateway'
 import { scripts } from 'toolcrib/scripts'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -18,7 +18,11 @@ const more = await Promise.all(['2', '3'].map((id) => tools.cancel({ id })))
 return [one, ...more].length`
 
 /** A gateway whose tool `cancel` writes down that it ran, and asks before. */
-function shop(options: Partial<GatewayOptions> = {}, engine = scripts()): Gateway {
+function shop(
+  options: Partial<GatewayOptions> = {},
+  engine = scripts(),
+  saved: readonly SavedScript[] = [],
+): Gateway {
   const registry = new ToolRegistry({ policy: { ask: ['cancel'] }, scripts: engine })
   const inputSchema = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] }
   const tool = (name: string, execute: Tool<{ readonly id: string }>['execute']) =>
@@ -33,6 +37,7 @@ function shop(options: Partial<GatewayOptions> = {}, engine = scripts()): Gatewa
     return { ok: true, value: `{"id":"${id}"}` }
   })
   tool('look', ({ id }) => ({ ok: true, value: `{"id":"${id}"}` }))
+  for (const script of saved) registry.registerScript(script)
   const gateway = createGateway({ registry, limits: { askWaitMs: 50 }, ...options })
   onTestFinished(() => gateway.close())
   return gateway
@@ -75,6 +80,16 @@ describe.each(['modern', 'legacy'] as const)('a %s client', (era) => {
       'Toolcrib: run these 2 calls of a script?\ncancel {"id":"2"}\ncancel {"id":"3"}',
     ])
     expect(cancelled).toEqual(['1', '2', '3'])
+  })
+
+  it('is asked about a saved script as one call', async () => {
+    const gateway = shop({}, scripts(), [{ name: 'cancel_all', description: 'Cancels three.', code: CANCEL }])
+    const client = await connectClient(gateway, { era, capabilities: CAN_BE_ASKED })
+    const questions = answering(client, 'once')
+    const result = await client.callTool({ name: 'cancel_all', arguments: {} })
+    expect(textOf(result)).toContain('3\n[calls: cancel ×3]')
+    expect(questions).toEqual(['Toolcrib: run cancel_all (a script that calls cancel) {}?'])
+    expect([...cancelled].sort()).toEqual(['1', '2', '3'])
   })
 
   it('is asked again about a call that the script repeats', async () => {

@@ -61,18 +61,62 @@ async function open({ policy, answers, canAsk, hooked }: World) {
   return { ran, session: await registry.openSession() }
 }
 
+const codeOf = (wanted: readonly Call[], isAtOnce: boolean) =>
+  isAtOnce
+    ? `await Promise.allSettled(${JSON.stringify(wanted)}.map(({ name, args }) => tools[name](args)))`
+    : `for (const { name, args } of ${JSON.stringify(wanted)}) try { await tools[name](args) } catch {}`
+
+/** What the session does call by call, or with all calls in one turn. */
+async function direct(world: World, wanted: readonly Call[], isAtOnce: boolean): Promise<readonly string[]> {
+  const { session, ran } = await open(world)
+  const made = wanted
+    .filter(({ name }) => name !== 'run_script')
+    .map((call, at) => ({ ...call, toolCallId: String(at) }))
+  for (const turn of isAtOnce ? [made] : made.map((call) => [call])) await session.execute(turn)
+  return ran
+}
+
+async function runScript(world: World, wanted: readonly Call[], isAtOnce: boolean) {
+  const opened = await open(world)
+  const args = { code: codeOf(wanted, isAtOnce) }
+  await opened.session.execute([{ toolCallId: 's', name: 'run_script', args }])
+  return opened
+}
+
 it('a script does what the session would do call by call, and nothing else', async () => {
-  const runs = fc.asyncProperty(worlds, calls, async (world, wanted) => {
-    const direct = await open(world)
-    for (const [at, { name, args }] of wanted.entries())
-      if (name !== 'run_script') await direct.session.execute([{ toolCallId: String(at), name, args }])
-    const scripted = await open(world)
-    const code = `for (const { name, args } of ${JSON.stringify(wanted)})
-      try { await tools[name](args) } catch {}`
-    await scripted.session.execute([{ toolCallId: 's', name: 'run_script', args: { code } }])
+  const runs = fc.asyncProperty(worlds, calls, fc.boolean(), async (world, wanted, isAtOnce) => {
+    const ran = await direct(world, wanted, isAtOnce)
+    const scripted = await runScript(world, wanted, isAtOnce)
+    const isWaiting = (await scripted.session.scripts.paused()).length > 0
+    if (isAtOnce) expectWithin(scripted.ran, ran)
     // A script that waits has done less, never more.
-    if ((await scripted.session.scripts.paused()).length === 0) expect(scripted.ran).toEqual(direct.ran)
-    else expect(direct.ran.slice(0, scripted.ran.length)).toEqual(scripted.ran)
+    else if (isWaiting) expect(ran.slice(0, scripted.ran.length)).toEqual(scripted.ran)
+    else expect(scripted.ran).toEqual(ran)
   })
-  await fc.assert(runs, { numRuns: 60 })
+  await fc.assert(runs, { numRuns: 80 })
 })
+
+it('nor when a person decides later', async () => {
+  const runs = fc.asyncProperty(worlds, calls, fc.boolean(), async (world, wanted, isAtOnce) => {
+    const ran = await direct({ ...world, canAsk: true }, wanted, isAtOnce)
+    const { session, ran: scripted } = await runScript({ ...world, canAsk: false }, wanted, isAtOnce)
+    for (let round = 0; round < 9; round++) {
+      const [paused] = await session.scripts.paused()
+      if (!paused) break
+      const decisions = paused.calls.map(({ n, name }) => [n, (world.answers[name] ?? 'deny') !== 'deny'])
+      await session.scripts.decide(paused.run, Object.fromEntries(decisions))
+      await session.scripts.resume(paused.run)
+    }
+    expect(await session.scripts.paused()).toEqual([])
+    expectWithin(scripted, ran)
+  })
+  await fc.assert(runs, { numRuns: 40 })
+})
+
+function expectWithin(some: readonly string[], all: readonly string[]): void {
+  const left = [...all]
+  for (const one of some) {
+    expect(left).toContain(one)
+    left.splice(left.indexOf(one), 1)
+  }
+}

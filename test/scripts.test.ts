@@ -456,3 +456,140 @@ it('searches inside a script count towards the limit of searches', async () => {
     error: expect.stringContaining('too many searches'),
   })
 })
+
+it('an answer of the search has types that a script can use', async () => {
+  const { registry } = shop()
+  const session = await registry.openSession()
+  const search = { toolCallId: '1', name: 'tool_search', args: { query: 'get order' } }
+  const [answered] = await session.execute([search])
+  expect(answered?.result).toMatchObject({
+    structured: {
+      matches: [
+        {
+          name: 'mcp__shop__get_order',
+          parameters: 'tools.shop.get_order({ id: string }): Promise<any>',
+        },
+        {},
+      ],
+    },
+  })
+  const byName = { toolCallId: '2', name: 'tool_search', args: { name: 'mcp__shop__never' } }
+  const [loaded] = await session.execute([byName])
+  expect(loaded?.result).toMatchObject({
+    structured: { parameters: 'tools.shop.never({ id: string }): Promise<any>' },
+  })
+})
+
+describe('a dry run of a script', () => {
+  it('calls what only reads, and lists what it would have written', async () => {
+    const asked: unknown[] = []
+    const made = shop({ ...ASKS, onAsk: () => (asked.push(1), 'once') })
+    const session = await made.registry.openSession()
+    const code = `const order = await tools.shop.get_order({ id: 'W2' })
+      const done = await tools.shop.cancel_order({ id: order.id })
+      return [order.status, done.dryRun]`
+    const call = { toolCallId: '1', name: 'run_script', args: { code } }
+    const [answered] = await session.execute([call], { dryRun: true })
+    expect(answered).toMatchObject({
+      result: {
+        ok: true,
+        value: expect.stringMatching(
+          /\["pending",true\][\s\S]*these did not run:\nmcp__shop__cancel_order {"id":"W2"}\]/,
+        ),
+        structured: { dry: ['mcp__shop__cancel_order {"id":"W2"}'] },
+      },
+      untrusted: { server: 'shop' },
+    })
+    expect([asked, made.cancelled]).toEqual([[], []])
+    // It was no run of this code.
+    const [real] = await session.execute([call])
+    expect(real?.result).toMatchObject({ ok: true, value: expect.not.stringContaining('again') })
+    expect(made.cancelled).toEqual(['W2'])
+  })
+})
+
+describe('a saved script', () => {
+  const SAVED = {
+    name: 'cancel_orders',
+    description: 'Cancels orders that are pending.',
+    inputSchema: {
+      type: 'object',
+      properties: { ids: { type: 'array', items: { type: 'string' } } },
+      required: ['ids'],
+    },
+    code: `const orders = await Promise.all(input.ids.map((id) => tools.shop.get_order({ id })))
+      const open = orders.filter(({ status }) => status === 'pending')
+      for (const { id } of open) await tools['shop']["cancel_order"]({ id })
+      return open.length`,
+  }
+  const call = { toolCallId: 'c1', name: 'cancel_orders', args: { ids: ['W0', 'W1', 'W2'] } }
+
+  async function open(options: RegistryOptions = {}, saved = SAVED) {
+    const made = shop(options)
+    made.registry.registerScript(saved)
+    return { ...made, session: await made.registry.openSession() }
+  }
+
+  it('is a tool like any other, with the annotations of its tools', async () => {
+    const { registry, session, cancelled } = await open()
+    expect(registry.get('cancel_orders')).toMatchObject({
+      annotations: { readOnlyHint: false, destructiveHint: true },
+      uses: ['mcp__shop__get_order', 'mcp__shop__cancel_order'],
+      description: expect.stringContaining('; calls mcp__shop__get_order, mcp__shop__cancel_order]'),
+    })
+    const { matches } = await session.search('cancel pending orders')
+    expect(matches.map(({ name }) => name)).toContain('cancel_orders')
+    for (const expected of [2, 2]) {
+      const [answered] = await session.execute([call])
+      expect(answered).toMatchObject({
+        result: { ok: true, value: expect.stringContaining(`${expected}\n[calls: mcp__shop__get_order ×3`) },
+      })
+    }
+    // Each call of it is a run, as with any tool.
+    expect(cancelled).toEqual(['W0', 'W2', 'W0', 'W2'])
+    const [invalid] = await session.execute([{ ...call, args: {} }])
+    expect(invalid?.result).toMatchObject({ code: 'input_invalid' })
+    const reads = { ...SAVED, name: 'count', code: 'return await tools.shop.get_order({ id: "W1" })' }
+    registry.registerScript(reads)
+    expect(registry.get('count')?.annotations).toMatchObject({ readOnlyHint: true })
+  })
+
+  it('is asked about as one call, that names what it calls', async () => {
+    const asked: unknown[] = []
+    const onAsk = ({ calls }: { calls: readonly { tool: string; uses?: readonly string[] }[] }) => {
+      asked.push(...calls.map(({ tool, uses }) => [tool, uses?.length]))
+      return 'once' as const
+    }
+    const { session, cancelled } = await open({ ...ASKS, onAsk })
+    await session.execute([call])
+    expect([asked, cancelled]).toEqual([[['cancel_orders', 2]], ['W0', 'W2']])
+    const refused = await open({ ...ASKS, onAsk: () => 'deny' })
+    const [answered] = await refused.session.execute([call])
+    expect([answered?.result, refused.cancelled]).toMatchObject([{ code: 'denied' }, []])
+  })
+
+  it('calls nothing that its code does not name, that is denied, or that runs another script', async () => {
+    const hidden = { ...SAVED, code: 'const t = tools; return await t.shop.cancel_order({ id: "W0" })' }
+    const { session, cancelled } = await open({}, hidden)
+    const [answered] = await session.execute([call])
+    expect(answered?.result).toMatchObject({ error: expect.stringContaining('may not call') })
+    const denied = await open({ policy: { deny: ['mcp__shop__cancel_order'] } })
+    const [other] = await denied.session.execute([call])
+    expect(other?.result).toMatchObject({ error: expect.stringContaining('not_available') })
+    const nested = await open()
+    const code = 'return await tools.cancel_orders({ ids: ["W0"] })'
+    const [inner] = await nested.session.execute([{ toolCallId: '2', name: 'run_script', args: { code } }])
+    expect(inner?.result).toMatchObject({ error: expect.stringContaining('no other script') })
+    expect([cancelled, denied.cancelled, nested.cancelled]).toEqual([[], [], []])
+  })
+
+  it('changes its definition with its code, and needs scripts', async () => {
+    const { registry } = await open()
+    const before = registry.get('cancel_orders')?.description
+    registry.unregister('cancel_orders')
+    registry.registerScript({ ...SAVED, code: `${SAVED.code} // changed` })
+    expect(registry.get('cancel_orders')?.description).not.toBe(before)
+    expect(() => new ToolRegistry().registerScript(SAVED)).toThrow('scripts()')
+    expect(() => registry.registerScript({ ...SAVED, name: 'empty', code: ' ' })).toThrow('empty')
+  })
+})

@@ -6,21 +6,23 @@ import { fileStore } from '@toolcrib/mcp/stores'
 import { scripts } from '@toolcrib/scripts'
 import type { ScriptCall, ScriptHost } from '../../packages/scripts/src/script-host.ts'
 
-// One owner of a script, which run.ts may kill at any moment: runs the script, or continues it, until it is over. A second
-// owner only continues, and so does one of a script that is stored: code that is started again is another script.
-const [run = '', world = '', where = '', isSecond] = process.argv.slice(2)
+// One owner of a script, which run.ts may kill at any moment: runs the script, or continues it, until it is over. Whoever
+// owns it sends the same code again.
+const [run = '', world = '', where = ''] = process.argv.slice(2)
 const store: Store = where.startsWith('redis:') ? redisStore({ url: where }) : fileStore({ directory: where })
-const limits = { leaseMs: 400 }
+const limits = { leaseMs: 400, wallMs: 1_500 }
 const engine = scripts({ store, key: new Uint8Array(32).fill(5), limits })
 
 /** Every write is a line in the world, and takes a moment. */
 class World implements ScriptHost {
   readonly sessionId = run
+  readonly isDryRun = false
+  readonly isTransient = false
   readonly signal = new AbortController().signal
 
   resolve(path: string) {
     const name = path.split('.').at(-1) ?? ''
-    return { name, description: name, types: name, isReadOnly: name === 'read', fingerprint: '1' }
+    return { name, description: name, types: () => name, isReadOnly: name === 'read', fingerprint: '1' }
   }
 
   asks(name: string): boolean {
@@ -47,26 +49,19 @@ class World implements ScriptHost {
   emit() {}
 }
 
-// The first write is asked about: what a script did before its first pause is not recorded.
-const CODE = `const done = [await tools.asked({ id: 'a' })]
+// The first write runs before the first pause.
+const CODE = `const done = [await tools.free({ id: 'a' })]
 done.push(...(await Promise.all([tools.asked({ id: 'b' }), tools.read({ id: 'r' }), tools.asked({ id: 'c' })])))
 for (const id of ['d', 'e']) done.push(await tools.free({ id }))
 await tools.read({ id: 'r' })
 done.push(...(await Promise.all([tools.asked({ id: 'f' }), tools.free({ id: 'g' })])))
 return done.filter((id) => id !== 'r').join('')`
 
-/** Undefined for a second owner while nothing is stored. */
-async function runOrResume(): Promise<ToolResult | undefined> {
-  const listed = await store.get(`scripts:${run}`)
-  if (Array.isArray(listed)) return engine.resume(String(listed[0]), new World())
-  return isSecond ? undefined : engine.run({ code: CODE, toolCallId: '1' }, new World())
-}
-
 process.send?.('ready')
 for (;;) {
-  const result = await runOrResume()
+  const result = await engine.runs.run({ code: CODE, toolCallId: '1' }, new World())
   // Another owner has it, or died and its lease still lasts.
-  if (!result || (!result.ok && result.error.includes('another process'))) await setTimeout(20)
+  if (!result.ok && result.error.includes('another process')) await setTimeout(20)
   else {
     await new Promise<void>((resolve) => process.send?.(result, () => resolve()))
     process.exit()

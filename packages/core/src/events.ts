@@ -85,7 +85,14 @@ type CoreEventBody =
       readonly denied: number
     }
   | { readonly type: 'script-resumed'; readonly run: string }
-  | { readonly type: 'script-ended'; readonly run: string; readonly ok: boolean; readonly code?: string }
+  | {
+      readonly type: 'script-ended'
+      readonly run: string
+      readonly ok: boolean
+      readonly code?: string
+      /** The beginning of what the model reads. */
+      readonly answer: string
+    }
   /** A person is asked about a call before it runs. */
   | { readonly type: 'call-asked'; readonly toolCallId: string; readonly name: string }
   /** The person's answer; `deny` also if there was none. */

@@ -89,7 +89,14 @@ export const loadSchemaChecks = async () => {
 }
 export type { CallTarget } from './call/call-scope.ts'
 export type { EventBody } from './events.ts'
-export { signatureOf, typeText } from './meta-tools/signature.ts'
+export { typesOf } from './meta-tools/tool-types.ts'
 export type { Entry } from './registry/entry.ts'
-export type { PausedScript, ScriptEngine, ScriptPowers, SessionScripts } from './session/script-engine.ts'
+export type {
+  KnownTools,
+  PausedScript,
+  SavedScript,
+  ScriptEngine,
+  ScriptPowers,
+  SessionScripts,
+} from './session/script-engine.ts'
 export type { SessionScope } from './session/session-scope.ts'

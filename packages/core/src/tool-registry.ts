@@ -35,6 +35,7 @@ import {
 import type { UsageMemory } from './search/memory/usage-memory.ts'
 import type { SearchResult } from './search/search-result.ts'
 import { type Explanation, RegistryViewer } from './session/explain-tool.ts'
+import { type SavedScript, toolOfScript } from './session/script-engine.ts'
 import type { Session } from './session/session.ts'
 import { Sessions } from './session/sessions.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
@@ -89,6 +90,11 @@ export class ToolRegistry {
     options: FunctionOptions<Schema>,
   ): void {
     this.#registrar.registerFunction(functionTool(fn, options) as Tool, options.preload)
+  }
+
+  /** Registers a script that a person has read, as a tool. Throws as `register()`, and `config-invalid` without `scripts`. */
+  registerScript(script: SavedScript): void {
+    this.register(toolOfScript(script, this.#options.scripts, this))
   }
 
   /** Registers one tool of an MCP server, by the server's own name for it, as `mcp__<server>__<name>`. */
@@ -207,16 +213,7 @@ export class ToolRegistry {
     return this.#sessions.finder.candidates(name).map((entry) => entry.name)
   }
 
-  /**
-   * Returns where the tool registered under a name comes from.
-   *
-   * @example
-   * ```ts
-   * import { ToolRegistry } from 'toolcrib'
-   *
-   * console.log(new ToolRegistry().sourceOf('mcp__github__search')) // undefined: there is no such tool
-   * ```
-   */
+  /** Returns where the tool registered under a name comes from. */
   sourceOf(name: string): ToolSource | undefined {
     return this.#catalogue.get(name)?.source
   }

@@ -1,6 +1,7 @@
 import type { CapabilityHandles, CapabilityRequest } from './capability.ts'
 import {
   anyFunction,
+  anyList,
   anyObject,
   anyText,
   either,
@@ -196,6 +197,8 @@ export interface Tool<Input = unknown> {
    * counts.
    */
   readonly maxConcurrent?: number
+  /** The registered names of the only tools that it calls itself: calling it may need the approval that these need. */
+  readonly uses?: readonly string[]
   /** How long to cache successful results. Only for tools with `readOnlyHint`. */
   readonly cacheTtlMs?: number
   /** Called only for tools about to be shown, found or called. If it throws, the tool is hidden. */
@@ -226,6 +229,7 @@ export const TOOL_FIELD_RULES: OptionRules<
   maxResultChars: wholeNumber(),
   timeoutMs: milliseconds(),
   maxConcurrent: wholeNumber({ from: 1 }),
+  uses: anyList,
   cacheTtlMs: wholeNumber(),
   isAvailable: anyFunction,
   reduce: anyFunction,

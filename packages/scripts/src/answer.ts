@@ -3,10 +3,14 @@ import type { Calls, RunRecord, Told } from './journal.ts'
 import type { ScriptLimits } from './limits.ts'
 import type { Over } from './sandbox.ts'
 
-export const NO_CODE =
+const NO_CODE =
   'run_script needs "code": a program that calls tools and returns a value, such as: const issues = await tools.github.list_issues({ state: "open" }); return issues.length. Nothing was run.'
+export const WAITS_FOR_NOTHING =
+  '{"name":"Error","message":"the script waits for a promise that nothing settles"}'
+export const DENIED = { ok: false, code: 'denied', error: 'a person refused this call' } as const
 export const GONE = 'there is no such paused script in this session'
-export const BUSY = 'another process continues this script'
+export const BUSY =
+  'this script runs in another process; nothing was run. Send the very same code later for its answer'
 export const UNREADABLE =
   'the paused script cannot be read here: it was stored with another key or version, or changed. Run it again.'
 
@@ -31,21 +35,28 @@ export function answerOf(
   },
   limits: ScriptLimits,
 ): ToolResult {
-  const { printed, made, failed, costUsd } = told
+  const { printed, made, failed, dry, costUsd } = told
   const parts = [
     headOf(ending),
     ...(printed.length > 0 ? [`printed:\n${printed.join('\n')}`] : []),
     ...(printedChars > limits.printChars ? [`… [${printedChars} characters printed]`] : []),
     `[calls: ${counted(made) || 'none'}]`,
     ...(Object.keys(failed).length > 0 ? [`[failed: ${counted(failed, '; ')}]`] : []),
+    ...(dry ? [`[dry run, so these did not run:\n${dry.join('\n')}]`] : []),
     ...(notRun.length > 0 ? [`[not run, since the script did not wait for it: ${notRun.join(', ')}]`] : []),
   ]
-  const structured = { calls: made }
+  const structured = { calls: made, ...(dry ? { dry } : {}) }
   const text = parts.join('\n')
   if (ending.kind === 'returned')
     return { ok: true, value: text, structured, ...(costUsd > 0 ? { costUsd } : {}) }
   const code = ending.kind === 'limit' ? 'limit_reached' : 'script_failed'
   return { ok: false, code, error: text, structured }
+}
+
+/** The answer of the run that a call repeats: whoever sent it again may not have got it. */
+export function again(result: ToolResult, what: string): ToolResult {
+  const note = `\n[this very script ${what}: this is its answer, and nothing was run again; to run it again, change it, with a comment for example]`
+  return result.ok ? { ...result, value: result.value + note } : { ...result, error: result.error + note }
 }
 
 /** What the model reads while a script waits for a person. `reasons` say why nobody has answered. */
@@ -63,7 +74,9 @@ export function pausedAnswer(
 }
 
 /** What is known after the process of a script died while a call ran. */
-export function unclearText({ calls, told }: RunRecord): string {
+export function unclearText({ calls, told, image }: RunRecord): string {
+  if (image === '')
+    return 'The process ended while the script ran. What it had done is not recorded: check before you repeat any of it. To run it again, change it, with a comment for example.'
   const named = (...states: readonly string[]) =>
     Object.values(calls)
       .filter(({ state }) => states.includes(state))
@@ -139,4 +152,30 @@ function counted(counts: Readonly<Record<string, number>>, separator = ', '): st
   return Object.entries(counts)
     .map(([name, count]) => (count === 1 ? name : `${name} ×${count}`))
     .join(separator)
+}
+
+export function failed(code: string, error: string): ToolResult {
+  return { ok: false, code, error }
+}
+
+/** The answer of a run that is over. */
+export function resultOf({ state, answer = GONE, code, told }: RunRecord): ToolResult {
+  const structured = { calls: told.made }
+  if (state === 'done') return { ok: true, value: answer, structured }
+  return { ...failed(code ?? (state === 'unclear' ? 'unclear' : 'script_failed'), answer), structured }
+}
+
+/** Why a script cannot run. */
+export function faultOf(code: string, { sourceChars }: ScriptLimits): string | undefined {
+  if (code.trim() === '') return NO_CODE
+  if (code.length <= sourceChars) return undefined
+  return `the script has ${code.length} characters; ${sourceChars} is the limit. Nothing was run.`
+}
+
+const MAX_DRY = 50
+
+/** Notes a call that a dry run did not make. */
+export function withDry(told: Told, call: string): Told {
+  const { dry = [] } = told
+  return dry.length < MAX_DRY ? { ...told, dry: [...dry, call] } : told
 }

@@ -1,2 +1,3 @@
 export type { ScriptLimits } from './limits.ts'
+export type { RecordedCall, Replay } from './replay.ts'
 export { type ScriptsOptions, scripts } from './scripts.ts'

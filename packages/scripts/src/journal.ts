@@ -31,6 +31,8 @@ export interface Told {
   readonly made: Readonly<Record<string, number>>
   /** How often each failure occurred. */
   readonly failed: Readonly<Record<string, number>>
+  /** In a dry run, the calls that did not run. */
+  readonly dry?: readonly string[]
   /** What its calls cost. */
   readonly costUsd: number
 }
@@ -54,8 +56,10 @@ export interface RunRecord {
   readonly told: Told
   readonly used: Used & { readonly wallMs: number }
   readonly expiresAt: number
-  /** How it ended. */
+  /** How it ended, and when. */
   readonly answer?: string
+  readonly code?: string
+  readonly endedAt?: number
 }
 
 /** What an owner stores with an image. */
@@ -64,7 +68,15 @@ export type Checkpoint = Pick<
   'state' | 'epoch' | 'bound' | 'source' | 'now' | 'calls' | 'told' | 'used'
 >
 
-interface JournalOptions {
+/** What a script begins in place of, and how long another process waits for its end. */
+interface Beginning {
+  readonly earlier: string | undefined
+  readonly leaseMs: number
+}
+
+type Bound = Pick<RunRecord['bound'], 'session' | 'script'>
+
+export interface JournalOptions {
   readonly store: Store
   /** Keys of 32 bytes: the first one seals, all of them open. */
   readonly keys: readonly Uint8Array[]
@@ -86,6 +98,28 @@ export class Journal {
 
   async read(run: string): Promise<RunRecord | undefined> {
     return (await this.#options.store.get(recordKey(run))) as unknown as RunRecord | undefined
+  }
+
+  /** The newest run of a session with this source, if it wrote or was paused. */
+  async runOf(bound: Bound): Promise<string | undefined> {
+    const run = await this.#options.store.get(sourceKey(bound))
+    return typeof run === 'string' ? run : undefined
+  }
+
+  /**
+   * Notes that a script is about to make its first write, or to pause, in place of an earlier run of the same source: nobody
+   * else runs it again. Without an image: if the process dies before the first pause, it is unknown what was done.
+   */
+  async begin(run: string, checkpoint: Checkpoint, { earlier, leaseMs }: Beginning): Promise<void> {
+    const { store, now, ttlMs } = this.#options
+    const times = { leaseUntil: now() + leaseMs, expiresAt: now() + ttlMs }
+    // First, since another process finds it by its name.
+    await this.#change(run, 0, () => ({ ...checkpoint, image: '', token: 0, ...times }))
+    const replace = (value: unknown) => {
+      if (value !== earlier && value !== run) throw new Replaced('another process runs this script')
+      return run
+    }
+    await store.update(sourceKey(checkpoint.bound), replace, { ttlMs: this.#keptMs })
   }
 
   /** The runs of a session that are not over. */
@@ -153,8 +187,8 @@ export class Journal {
       if (record === undefined || isOver(record) || record.image !== read.image) return record
       if (record.state === 'running' && record.leaseUntil > now()) return record
       const epoch = record.epoch + 1
-      if (Object.values(record.calls).some(({ state }) => state === 'started'))
-        return { ...record, state: 'unclear', epoch, answer: unclear(record) }
+      if (record.image === '' || Object.values(record.calls).some(({ state }) => state === 'started'))
+        return { ...record, state: 'unclear', epoch, answer: unclear(record), endedAt: now() }
       claimed = { ...record, state: 'running', epoch, leaseUntil: now() + leaseMs }
       return claimed
     })
@@ -187,17 +221,21 @@ export class Journal {
     const { now } = this.#options
     await this.#change(run, undefined, (record) => {
       const isOpen = record?.state === 'paused' && record.expiresAt <= now()
-      return isOpen ? { ...record, state: 'expired', answer } : record
+      return isOpen ? { ...record, state: 'expired', answer, endedAt: now() } : record
     })
   }
 
-  async end(run: string, epoch: number, state: 'done' | 'failed', answer: string): Promise<void> {
+  async end(
+    run: string,
+    epoch: number,
+    how: Pick<RunRecord, 'state' | 'answer' | 'code' | 'told'>,
+  ): Promise<void> {
     let image = ''
     await this.#change(run, epoch, (record) => {
       image = record?.image ?? ''
-      return record && { ...record, state, answer }
+      return record && { ...record, ...how, endedAt: this.#options.now() }
     })
-    await this.#options.store.delete(imageKey(run, image))
+    if (image !== '') await this.#options.store.delete(imageKey(run, image))
   }
 
   /** Records outlive their scripts, so that an expired one can say what it did. */
@@ -252,6 +290,10 @@ function recordKey(run: string): string {
 
 function imageKey(run: string, image: string): string {
   return `script:${run}:${image}`
+}
+
+function sourceKey({ session, script }: Bound): string {
+  return `scripts:${sha256(JSON.stringify([session, script]))}`
 }
 
 function listKey(session: string): string {

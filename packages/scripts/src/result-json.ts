@@ -25,8 +25,10 @@ export async function lookUp(
   const text = typeof args === 'string' ? args : JSON.stringify(args)
   if (what === 'search') {
     const found = await host.search(text)
-    return JSON.stringify(found.map(({ name, description, types }) => ({ name, description, types })))
+    return JSON.stringify(
+      found.map(({ name, description, types }) => ({ name, description, types: types() })),
+    )
   }
   const tool = host.resolve(text)
-  return JSON.stringify('problem' in tool ? tool.problem : tool.types)
+  return JSON.stringify('problem' in tool ? tool.problem : tool.types())
 }

@@ -1,16 +1,44 @@
+import { randomBytes } from 'node:crypto'
 import type { Ending } from './answer.ts'
-import type { Checkpoint, Journal, JournalCall, Told } from './journal.ts'
+import type { Checkpoint, Journal, JournalCall, RunRecord, Told } from './journal.ts'
 import type { ScriptLimits } from './limits.ts'
-import type { Sandbox } from './sandbox.ts'
+import type { Recorder } from './recorder.ts'
+import { NOTHING_USED, type Sandbox } from './sandbox.ts'
 import type { ScriptHost } from './script-host.ts'
+
+/** What a run starts or goes on with. */
+export interface Begin
+  extends Pick<RunRecord, 'source' | 'now' | 'calls' | 'told' | 'used' | 'epoch' | 'image' | 'bound'> {
+  readonly run: string
+  readonly earlier?: string | undefined
+  readonly toolCallId: string
+  readonly sandbox: Sandbox
+}
+
+/** A run that begins. */
+export const NEW_RUN = {
+  epoch: 0,
+  image: '',
+  calls: {},
+  told: { printed: [], made: {}, failed: {}, costUsd: 0 },
+  used: { ...NOTHING_USED, wallMs: 0 },
+} as const
+
+export function newRun(): string {
+  return randomBytes(16).toString('hex')
+}
 
 /** What a run works with. */
 export interface RunParts {
   readonly run: string
+  /** The run of the same source that this one replaces. */
+  readonly earlier?: string | undefined
   readonly toolCallId: string
   readonly host: ScriptHost
   readonly sandbox: Sandbox
   readonly journal: Journal
+  /** Where the runs of this process can be replayed. */
+  readonly recorder: Recorder | undefined
   readonly limits: ScriptLimits
   readonly source: string
   readonly bound: Checkpoint['bound']
@@ -34,6 +62,8 @@ export type RunOutcome =
       readonly told: Told
       readonly printedChars: number
       readonly notRun: readonly string[]
+      /** Whether the store has a record of it. */
+      readonly isRecorded: boolean
     }
   | { readonly kind: 'paused' }
   | {

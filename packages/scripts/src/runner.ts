@@ -1,76 +1,113 @@
-import { randomBytes } from 'node:crypto'
-import { type AskAnswer, type Store, ToolcribError, type ToolResult } from '@toolcrib/core'
+import { type AskAnswer, ToolcribError, type ToolResult } from '@toolcrib/core'
+import { BatchAbort, describeError, type PausedScript, Slots } from '@toolcrib/core/internal'
 import {
-  BatchAbort,
-  describeError,
-  type PausedScript,
-  type ScriptEngine,
-  type ScriptPowers,
-  type SessionScripts,
-  Slots,
-} from '@toolcrib/core/internal'
-import {
+  again,
   answerOf,
   BUSY,
   brokenAnswer,
   expiredText,
+  failed,
+  faultOf,
   GONE,
-  NO_CODE,
   pausedAnswer,
+  resultOf,
   UNREADABLE,
   unclearText,
 } from './answer.ts'
-import { type CallState, isOver, Journal, Replaced, type RunRecord, sha256 } from './journal.ts'
+import { type CallState, isOver, type Journal, Replaced, type RunRecord, sha256 } from './journal.ts'
 import type { ScriptLimits } from './limits.ts'
-import type { RunOutcome } from './run-outcome.ts'
-import { NOTHING_USED, Sandboxes, type Step } from './sandbox.ts'
+import { Recorder } from './recorder.ts'
+import type { Recordings } from './recordings.ts'
+import { type Begin, NEW_RUN, newRun, type RunOutcome } from './run-outcome.ts'
+import type { Sandboxes, Step } from './sandbox.ts'
 import type { ScriptHost, ScriptRunner } from './script-host.ts'
 import { ScriptRun } from './script-run.ts'
-import { ScriptsOfSession } from './session-scripts.ts'
-import { withoutTypes } from './without-types.ts'
 
-/** What a run starts or goes on with. */
-interface Begin
-  extends Pick<RunRecord, 'source' | 'now' | 'calls' | 'told' | 'used' | 'epoch' | 'image' | 'bound'> {
+/** A script until it has ended, or first waits for a person. */
+interface Begun {
   readonly run: string
-  readonly toolCallId: string
-  readonly sandbox: ScriptRunParts['sandbox']
+  readonly ended: ToolResult | undefined
 }
-type ScriptRunParts = ConstructorParameters<typeof ScriptRun>[0]
 
-/** Runs the scripts of all sessions of a registry. */
-export class Scripts implements ScriptEngine, ScriptRunner {
+/** Where scripts run, and where they are kept. */
+interface Places {
+  readonly journal: Journal
+  /** Absent where no run can be replayed. */
+  readonly recordings: Recordings | undefined
+  readonly sandboxes: Sandboxes
+}
+
+/** Runs the scripts of all sessions of a registry, and continues those that waited. */
+export class Runs implements ScriptRunner {
   readonly #limits: ScriptLimits
   readonly #journal: Journal
+  readonly #recordings: Recordings | undefined
   readonly #sandboxes: Sandboxes
   readonly #slots: Slots
+  /** Scripts that have not paused yet. */
+  readonly #starting = new Map<string, Promise<Begun>>()
 
-  constructor(store: Store, keys: readonly Uint8Array[], limits: ScriptLimits) {
-    const { leaseMs, ttlMs } = limits
+  constructor({ journal, recordings, sandboxes }: Places, limits: ScriptLimits) {
     this.#limits = limits
-    this.#journal = new Journal({ store, keys, leaseMs, ttlMs, now: Date.now })
-    this.#sandboxes = new Sandboxes(limits.memoryMb)
+    this.#journal = journal
+    this.#recordings = recordings
+    this.#sandboxes = sandboxes
     this.#slots = new Slots(limits.maxScripts)
   }
 
-  openSession(powers: ScriptPowers): SessionScripts {
-    return new ScriptsOfSession(this, powers)
+  runSaved(
+    { code, input, toolCallId }: Parameters<ScriptRunner['runSaved']>[0],
+    host: ScriptHost,
+  ): Promise<ToolResult> {
+    // On the first line, which keeps its number. A literal would give `__proto__` a meaning.
+    const source = `const input = JSON.parse(${JSON.stringify(JSON.stringify(input ?? {}))});${code}`
+    return answered(() => this.#once({ source, toolCallId }, host))
+  }
+
+  /** Runs a script that neither pauses nor continues. */
+  async #once(script: Pick<Begin, 'source' | 'toolCallId'>, host: ScriptHost): Promise<ToolResult> {
+    const ended = await this.#start({ ...script, run: newRun() }, host)
+    return ended ?? failed('script_failed', GONE)
   }
 
   /** Runs a script, or continues the paused one with the same source. Never rejects. */
   run({ code, toolCallId }: Parameters<ScriptRunner['run']>[0], host: ScriptHost): Promise<ToolResult> {
-    const { sourceChars } = this.#limits
-    if (code.trim() === '') return Promise.resolve(failed('input_invalid', NO_CODE))
-    if (code.length > sourceChars) {
-      const error = `the script has ${code.length} characters; ${sourceChars} is the limit. Nothing was run.`
-      return Promise.resolve(failed('input_invalid', error))
-    }
     return answered(async () => {
-      // A script that waits goes on; it does not start again.
-      const runs = await this.#journal.runsOf(host.sessionId)
-      const waiting = runs.find(({ record }) => record.source === code)
-      return waiting ? this.#goOn(waiting.run, toolCallId, host) : this.#start(code, toolCallId, host)
+      const fault = faultOf(code, this.#limits)
+      if (fault !== undefined) return failed('input_invalid', fault)
+      if (host.isTransient) return this.#once({ source: code, toolCallId }, host)
+      const bound = { session: host.sessionId, script: sha256(code) }
+      const key = JSON.stringify(bound)
+      const same = this.#starting.get(key)
+      const begun = same ?? this.#begin(code, bound, toolCallId, host)
+      this.#starting.set(key, begun)
+      try {
+        const { run, ended } = await begun
+        if (ended === undefined) return this.#goOn(run, toolCallId, host)
+        return same ? again(ended, 'runs already, in another call') : ended
+      } finally {
+        if (this.#starting.get(key) === begun) this.#starting.delete(key)
+      }
     })
+  }
+
+  /** Starts a script, unless it is a repetition: then its earlier run goes on, or its answer is given again. */
+  async #begin(
+    code: string,
+    bound: Pick<RunRecord['bound'], 'session' | 'script'>,
+    toolCallId: string,
+    host: ScriptHost,
+  ): Promise<Begun> {
+    const known = await this.#journal.runOf(bound)
+    const record = known === undefined ? undefined : await this.#journal.read(known)
+    if (known !== undefined && record !== undefined && record.source === code) {
+      if (!isOver(record)) return { run: known, ended: undefined }
+      const agoMs = Date.now() - (record.endedAt ?? 0)
+      const ago = `ended ${Math.round(agoMs / 1000)} s ago`
+      if (agoMs < REPEATED_MS) return { run: known, ended: again(resultOf(record), ago) }
+    }
+    const run = newRun()
+    return { run, ended: await this.#start({ run, earlier: known, source: code, toolCallId }, host) }
   }
 
   async paused({ sessionId }: ScriptHost): Promise<readonly PausedScript[]> {
@@ -114,22 +151,21 @@ export class Scripts implements ScriptEngine, ScriptRunner {
     return answered(() => this.#goOn(run, `script:${run.slice(0, 8)}`, host))
   }
 
-  async #start(code: string, toolCallId: string, host: ScriptHost): Promise<ToolResult> {
-    const run = randomBytes(16).toString('hex')
-    const ended = await this.#inSlot(host, async () => {
+  /** Undefined if it waits for a person. */
+  #start(
+    script: Pick<Begin, 'run' | 'earlier' | 'source' | 'toolCallId'>,
+    host: ScriptHost,
+  ): Promise<ToolResult | undefined> {
+    const { run, source, toolCallId } = script
+    return this.#inSlot(host, async () => {
       const now = Date.now()
-      const [machine, sandbox] = await Promise.all([this.#sandboxes.digest(), this.#sandboxes.take()])
-      host.emit({ type: 'script-started', run, toolCallId, source: code })
-      const bound = { session: host.sessionId, script: sha256(code), machine }
-      const begin = { ...NEW_RUN, run, toolCallId, source: code, now, bound }
-      const first = await sandbox.start(code, this.#limits, now)
-      if (!isSyntaxError(first)) return this.#toEnd({ ...begin, sandbox }, first, host)
-      await sandbox.end()
-      const plain = (await withoutTypes(code)) ?? code
-      const other = await this.#sandboxes.take()
-      return this.#toEnd({ ...begin, sandbox: other }, await other.start(plain, this.#limits, now), host)
+      const machine = await this.#sandboxes.digest()
+      host.emit({ type: 'script-started', run, toolCallId, source })
+      const bound = { session: host.sessionId, script: sha256(source), machine }
+      const begin = { ...NEW_RUN, ...script, now, bound }
+      const { sandbox, first } = await this.#sandboxes.open(source, this.#limits, now)
+      return this.#toEnd({ ...begin, sandbox }, first, host)
     })
-    return ended ?? this.#goOn(run, toolCallId, host)
   }
 
   /** Asks about what a paused script waits for, and continues it until it ends, or nobody answers. */
@@ -138,8 +174,8 @@ export class Scripts implements ScriptEngine, ScriptRunner {
       const record = await this.#journal.read(run)
       if (record === undefined || record.bound.session !== host.sessionId)
         return failed('script_failed', GONE)
-      if (isOver(record))
-        return failed(record.state === 'unclear' ? 'unclear' : 'script_failed', record.answer ?? GONE)
+      if (record.state === 'done') return failed('script_failed', record.answer ?? GONE)
+      if (isOver(record)) return resultOf(record)
       if (record.state === 'paused' && record.expiresAt <= Date.now()) {
         const text = expiredText(record)
         await this.#journal.expire(run, text)
@@ -155,16 +191,15 @@ export class Scripts implements ScriptEngine, ScriptRunner {
   async #continue(run: string, toolCallId: string, host: ScriptHost): Promise<ToolResult | undefined> {
     const record = await this.#journal.read(run)
     // Before it is claimed: an image that cannot be opened keeps nobody from trying.
-    const image =
-      record?.bound.machine === (await this.#sandboxes.digest())
-        ? await this.#journal.image(run, record)
-        : undefined
-    if (record === undefined || image === undefined) {
+    const isOfThisMachine = record?.bound.machine === (await this.#sandboxes.digest())
+    const image = record && isOfThisMachine ? await this.#journal.image(run, record) : undefined
+    const isLost = record?.image === ''
+    if (record === undefined || (image === undefined && !isLost)) {
       const isReplaced = (await this.#journal.read(run))?.image !== record?.image
       return failed('script_failed', isReplaced ? BUSY : UNREADABLE)
     }
     const claimed = await this.#journal.claim(run, record, unclearText)
-    if (claimed === undefined) {
+    if (claimed === undefined || image === undefined) {
       const now = await this.#journal.read(run)
       return now?.state === 'unclear' ? failed('unclear', now.answer ?? '') : failed('script_failed', BUSY)
     }
@@ -197,8 +232,12 @@ export class Scripts implements ScriptEngine, ScriptRunner {
   /** Runs a script until it ends; undefined if it waits for a person. */
   async #toEnd(begin: Begin, first: Step, host: ScriptHost): Promise<ToolResult | undefined> {
     const { run, epoch } = begin
-    const parts = { ...begin, host, journal: this.#journal, limits: this.#limits }
+    const before = epoch === 0 ? undefined : await this.#recordings?.of(run)
+    const recorder = this.#recordings && new Recorder(before ?? begin)
+    const parts = { ...begin, host, journal: this.#journal, limits: this.#limits, recorder }
     const outcome = await new ScriptRun(parts).toEnd(first)
+    // A run that cannot be kept cannot be replayed.
+    if (recorder) await this.#recordings?.keep(run, recorder.recording).catch(() => {})
     if (outcome.kind === 'paused') {
       const record = await this.#journal.read(run)
       const names = heldIn(record?.calls ?? {}).map(([, { name }]) => name)
@@ -206,15 +245,23 @@ export class Scripts implements ScriptEngine, ScriptRunner {
       return undefined
     }
     const answer = outcome.kind === 'ended' ? answerOf(outcome, this.#limits) : whyBroken(outcome, epoch > 0)
-    if (outcome.kind === 'ended' && epoch > 0) await this.#noteEnd(run, epoch, answer)
-    host.emit({ type: 'script-ended', run, ok: answer.ok, ...(answer.ok ? {} : { code: answer.code }) })
+    if (outcome.kind === 'ended' && outcome.isRecorded) await this.#noteEnd(run, epoch, answer, outcome.told)
+    const text = answer.ok ? answer.value : answer.error
+    const how = {
+      ok: answer.ok,
+      answer: text.slice(0, MAX_TOLD),
+      ...(answer.ok ? {} : { code: answer.code }),
+    }
+    host.emit({ type: 'script-ended', run, ...how })
     return answer
   }
 
-  async #noteEnd(run: string, epoch: number, answer: ToolResult): Promise<void> {
-    const [state, text] = answer.ok ? (['done', answer.value] as const) : (['failed', answer.error] as const)
+  async #noteEnd(run: string, epoch: number, answer: ToolResult, told: RunRecord['told']): Promise<void> {
+    const how = answer.ok
+      ? ({ state: 'done', answer: answer.value, told } as const)
+      : ({ state: 'failed', answer: answer.error, code: answer.code, told } as const)
     try {
-      await this.#journal.end(run, epoch, state, text)
+      await this.#journal.end(run, epoch, how)
     } catch {
       // It has ended all the same. Who continues it later repeats no write, and comes to the same end.
     }
@@ -257,22 +304,12 @@ function whyBroken(
   return brokenAnswer(describeError(problem), told, { isUnclear, isStored })
 }
 
-const NEW_RUN = {
-  epoch: 0,
-  image: '',
-  calls: {},
-  told: { printed: [], made: {}, failed: {}, costUsd: 0 },
-  used: { ...NOTHING_USED, wallMs: 0 },
-} as const
+/** Characters of an answer in an event. */
+const MAX_TOLD = 2_000
 
 function heldIn(calls: RunRecord['calls']) {
   return Object.entries(calls).filter(([, { state }]) => state === 'held')
 }
 
-function isSyntaxError({ over }: Step): boolean {
-  return over !== undefined && 'name' in over && over.name === 'SyntaxError'
-}
-
-function failed(code: string, error: string): ToolResult {
-  return { ok: false, code, error }
-}
+/** How long after its end the same source is not run again: its client may not have got the answer. */
+const REPEATED_MS = 10 * 60_000

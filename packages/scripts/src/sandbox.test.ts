@@ -79,6 +79,11 @@ describe('the limits of a script', () => {
     ['a loop', 'while (true);'],
     ['microtasks without end', 'for (;;) await null'],
     ['a loop inside a native function', 'const a = []; a.length = 2 ** 32 - 1; a.join()'],
+    ['a sort without end', 'const a = []; a.length = 2 ** 31; a.sort()'],
+    ['an expensive pattern', '/^(a+)+$/.test("a".repeat(50) + "b")'],
+    ['a loop in a getter', 'return { get a() { for (;;); } }'],
+    ['a loop in a proxy', 'return await tools.a.b(new Proxy({}, { get() { for (;;); } }))'],
+    ['a loop after its result', 'Promise.resolve().then(() => { for (;;); }); return 1'],
   ])('end %s', async (_what, code) => {
     expect((await run(code, { cpuMs: 200 })).over).toEqual({ limit: 'cpu' })
   })
@@ -86,6 +91,9 @@ describe('the limits of a script', () => {
   it('let it catch deep recursion, deep JSON and a lack of memory', async () => {
     const caught = (body: string) => returned(`try { ${body} } catch (e) { return e.name ?? String(e) }`)
     expect((await caught('const f = () => f() + 1; f()'))?.[2]).toMatch(/Error/)
+    expect((await caught('JSON.parse("[".repeat(1e5) + "]".repeat(1e5)); throw "parsed"'))?.[2]).toMatch(
+      /Error|parsed/,
+    )
     expect(
       (
         await caught('let a = []; for (let i = 0; i < 1e4; i++) a = [a]; return JSON.stringify(a).length')
@@ -180,6 +188,24 @@ describe('the sandbox', () => {
     [
       'shared memory',
       'return [typeof SharedArrayBuffer === "undefined" || new SharedArrayBuffer(8).byteLength, typeof Atomics]',
+    ],
+    [
+      'captured stacks',
+      'const o = {}; Error.captureStackTrace?.(o); return [o.stack ?? "", typeof o.stack?.[0]]',
+    ],
+    ['its caller', 'return [typeof (function () { return arguments.callee.caller }).call(null)]'],
+    [
+      'its globals',
+      'return Object.getOwnPropertyNames(globalThis).filter((name) => /host|node|worker|vm/i.test(name))',
+    ],
+    [
+      'finalizers',
+      'return [typeof WeakRef === "undefined" || new WeakRef({}).deref()?.process, typeof process]',
+    ],
+    ['an error with a cause', 'throw new Error("a", { cause: { get stack() { return typeof process } } })'],
+    [
+      'the species of a promise',
+      'class P extends Promise { static get [Symbol.species]() { return class { constructor(f) { f((v) => v, tools) } } } }; return await P.resolve(1).then(String)',
     ],
     [
       'a revived prototype',

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import type { ScriptLimits } from './limits.ts'
+import { withoutTypes } from './without-types.ts'
 
 /** What a script says: a call with its number and path, or with number 0 what it prints, returns or throws. */
 export type Said = readonly [number: number, what: string, text: string]
@@ -141,6 +142,12 @@ export class Sandbox {
   }
 }
 
+/** A sandbox whose script runs. */
+export interface StartedSandbox {
+  readonly sandbox: Sandbox
+  readonly first: Step
+}
+
 /** Makes sandboxes, and keeps a spare one warm: a thread takes longer to start than most scripts take to run. */
 export class Sandboxes {
   readonly #memoryMb: number
@@ -163,6 +170,17 @@ export class Sandboxes {
     return taken
   }
 
+  /** Starts a script, in JavaScript or TypeScript. */
+  async open(source: string, limits: ScriptLimits, now: number): Promise<StartedSandbox> {
+    const sandbox = await this.take()
+    const first = await sandbox.start(source, limits, now)
+    if (!isSyntaxError(first)) return { sandbox, first }
+    await sandbox.end()
+    const plain = (await withoutTypes(source)) ?? source
+    const other = await this.take()
+    return { sandbox: other, first: await other.start(plain, limits, now) }
+  }
+
   async close(): Promise<void> {
     await this.#spare?.end()
     this.#spare = undefined
@@ -181,4 +199,8 @@ async function compile() {
     crypto.subtle.digest('SHA-256', bytes),
   ])
   return { module, digest: Buffer.from(hash).toString('hex') }
+}
+
+function isSyntaxError({ over }: Step): boolean {
+  return over !== undefined && 'name' in over && over.name === 'SyntaxError'
 }

@@ -6,15 +6,17 @@ import {
   isReadOnly,
   type ScriptPowers,
   type SessionScope,
-  signatureOf,
-  sourceName,
-  typeText,
+  typesOf,
 } from '@toolcrib/core/internal'
 import type { CallOutcome, ScriptCall, ScriptCallOptions, ScriptHost, ScriptTool } from './script-host.ts'
 
 const MAX_FOUND = 8
-const MAX_SIGNATURE = 1_200
 const WAITING: ToolResult = { ok: false, code: 'waiting', error: 'it waits for a person' }
+const NOT_ASKED: ToolResult = {
+  ok: false,
+  code: 'denied',
+  error: 'this call needs a person, who was not asked when the saved script began',
+}
 const CHANGED: ToolResult = {
   ok: false,
   code: 'denied',
@@ -24,6 +26,8 @@ const CHANGED: ToolResult = {
 
 /** What one script makes its calls with. */
 interface Calling {
+  /** The tools of a saved script, and whether a person was asked about them, all at once. */
+  readonly saved?: { readonly uses: readonly string[]; readonly isApproved: boolean } | undefined
   readonly context: Partial<CallContext>
   readonly signal: AbortSignal
   scope(): SessionScope
@@ -43,9 +47,20 @@ export class ScriptCalls implements ScriptHost {
     this.#calling = calling
   }
 
+  get isDryRun(): boolean {
+    return this.#calling.context.dryRun === true
+  }
+
+  get isTransient(): boolean {
+    return this.isDryRun || this.#calling.saved !== undefined
+  }
+
   resolve(path: string): ScriptTool | { readonly problem: string } {
     const target = this.#target(path)
-    if (target) return scriptTool(target.entry)
+    const { saved } = this.#calling
+    if (saved && target && !saved.uses.includes(target.entry.name))
+      return { problem: `this saved script may not call "${path}": its code does not name it` }
+    if (target) return scriptTool(target.entry, () => typesOf([target.entry])[0]?.types ?? '')
     const [close, ...more] = this.#calling.scope().suggest(path)
     const hint =
       close === undefined
@@ -55,7 +70,7 @@ export class ScriptCalls implements ScriptHost {
   }
 
   asks(name: string): boolean {
-    const target = this.#target(name)
+    const target = this.isTransient ? undefined : this.#target(name)
     return target !== undefined && this.#calling.scope().asks(target)
   }
 
@@ -64,8 +79,12 @@ export class ScriptCalls implements ScriptHost {
     { isGranted, maxChars, signal }: ScriptCallOptions,
   ): Promise<CallOutcome> {
     let isHeld = false
+    const target = this.isDryRun ? this.#target(name) : undefined
+    const isRead = target !== undefined && isReadOnly(target.entry.tool)
     let granted: string | undefined
+    const { saved } = this.#calling
     const onAsk = async ({ calls: [asked] }: AskRequest): Promise<AskAnswer> => {
+      if (saved) return saved.isApproved ? 'once' : { result: NOT_ASKED }
       if (!isGranted) {
         isHeld = true
         return { result: WAITING }
@@ -80,6 +99,7 @@ export class ScriptCalls implements ScriptHost {
     const { pausing: _, ...context } = {
       ...{ ...this.#context, signal, onAsk },
       ...{ resultBudgetChars: maxChars, reduce: false },
+      dryRun: this.isDryRun && !isRead,
     }
     const calls = [{ toolCallId, name, args }]
     const [answered] = await this.#powers.runner.execute(calls, context, this.#calling.scope())
@@ -103,10 +123,9 @@ export class ScriptCalls implements ScriptHost {
     const waitMs = this.#powers.searchLimit.take()
     if (waitMs > 0) throw new Error(`too many searches; search again in ${Math.ceil(waitMs / 1000)} s`)
     const { matches } = await this.#powers.searches.all(request, { limit: MAX_FOUND })
-    return matches.flatMap(({ name }) => {
-      const tool = this.resolve(name)
-      return 'problem' in tool ? [] : [tool]
-    })
+    const entries = matches.flatMap(({ name }) => this.#target(name)?.entry ?? [])
+    const types = typesOf(entries)
+    return entries.map((entry, at) => scriptTool(entry, () => types[at]?.types ?? ''))
   }
 
   emit(event: EventBody): void {
@@ -125,24 +144,6 @@ export class ScriptCalls implements ScriptHost {
   }
 }
 
-function scriptTool(entry: Entry): ScriptTool {
-  const { name, definition, listing, tool, fingerprint } = entry
-  const result = tool.outputSchema === undefined ? 'any' : typeText(tool.outputSchema)
-  const signature = signatureOf(definition.parameters, { maxChars: MAX_SIGNATURE })
-  return {
-    name,
-    description: definition.description,
-    // Called with one object.
-    types: `tools${pathOf(listing)}${signature.replace(/^\((.+)\)$/s, '({ $1 })')}: Promise<${result}>`,
-    isReadOnly: isReadOnly(tool),
-    fingerprint,
-  }
-}
-
-/** `.github.create_issue`, or `["my-server"].read`. */
-function pathOf({ source, ownName }: Entry['listing']): string {
-  return [sourceName(source), ownName]
-    .filter((part) => part !== '')
-    .map((part) => (/^[A-Za-z_$][\w$]*$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`))
-    .join('')
+function scriptTool({ name, definition, tool, fingerprint }: Entry, types: () => string): ScriptTool {
+  return { name, description: definition.description, types, isReadOnly: isReadOnly(tool), fingerprint }
 }

@@ -6,6 +6,10 @@ export interface ScriptHost {
   readonly sessionId: string
   /** Fires when the call of `run_script` is cancelled. */
   readonly signal: AbortSignal
+  /** Whether what does not only read is answered without running. */
+  readonly isDryRun: boolean
+  /** Whether it neither pauses nor is answered from an earlier run: a dry run, or a saved script. */
+  readonly isTransient: boolean
   /** The tool that a path such as `github.create_issue` means, or why there is none. */
   resolve(path: string): ScriptTool | { readonly problem: string }
   /** Whether a person must be asked before a call of this tool, and has granted nothing that covers it. */
@@ -27,7 +31,7 @@ export interface ScriptTool {
   readonly name: string
   readonly description: string
   /** Its path, parameters and result as TypeScript. */
-  readonly types: string
+  types(): string
   /** Whether it says that it only reads. */
   readonly isReadOnly: boolean
   /** Changes with its definition. */
@@ -56,6 +60,11 @@ export type CallOutcome = { readonly isHeld: true } | { readonly isHeld: false; 
 
 /** What runs scripts of many sessions. Implemented by `Scripts`. */
 export interface ScriptRunner {
+  /** Runs a saved script with its input. */
+  runSaved(
+    script: { readonly code: string; readonly input: unknown; readonly toolCallId: string },
+    host: ScriptHost,
+  ): Promise<ToolResult>
   run(script: { readonly code: string; readonly toolCallId: string }, host: ScriptHost): Promise<ToolResult>
   paused(host: ScriptHost): Promise<readonly PausedScript[]>
   decide(run: string, decisions: Readonly<Record<number, boolean>>, host: ScriptHost): Promise<void>

@@ -1,5 +1,4 @@
 import { setMaxListeners } from 'node:events'
-import { setImmediate } from 'node:timers/promises'
 import type { JsonValue, ToolResult } from '@toolcrib/core'
 import {
   BatchAbort,
@@ -9,7 +8,7 @@ import {
   sharedSlices,
   withoutHiding,
 } from '@toolcrib/core/internal'
-import { type Ending, endingOf, plusOne, saidEnding } from './answer.ts'
+import { DENIED, type Ending, endingOf, plusOne, saidEnding, WAITS_FOR_NOTHING, withDry } from './answer.ts'
 import { type Checkpoint, type JournalCall, Replaced, sha256, type Told } from './journal.ts'
 import { failureOf, givenBy, lookUp } from './result-json.ts'
 import type { RunOutcome, RunParts } from './run-outcome.ts'
@@ -30,13 +29,14 @@ export class ScriptRun {
   /** Writes that wait for their turn: each is recorded before it runs, so that a crash leaves at most one unclear. */
   readonly #writes: [n: number, call: JournalCall][] = []
   #isWriting = false
+  /** Resolves once the store knows that the script writes. */
+  #begun: Promise<void> | undefined
   #settled: Settled[] = []
   #wake: (() => void) | undefined
   #image: string
   #told: Told
   #used: Checkpoint['used']
   readonly #startedAt = performance.now()
-  #busySince = 0
   #ending: Ending | undefined
   #problem: unknown
 
@@ -61,7 +61,7 @@ export class ScriptRun {
   }
 
   async #steps(first: Step): Promise<RunOutcome> {
-    const { sandbox, host, limits } = this.#parts
+    const { sandbox, host, limits, recorder } = this.#parts
     const wall = setTimeout(
       () => this.#stop(`the script did not end within ${limits.wallMs} ms`),
       Math.max(limits.wallMs - this.#used.wallMs, 1),
@@ -81,10 +81,12 @@ export class ScriptRun {
         if (this.#mayWrite && this.#settled.length === 0) await this.#beginWrite()
         if (this.#inFlight.size === 0 && this.#settled.length === 0) return await this.#rest()
         await this.#nextSettled()
-        step =
-          this.#settled.length === 0
-            ? { said: [], used: this.#used }
-            : await sandbox.settle(this.#settled.splice(0))
+        if (this.#settled.length === 0) step = { said: [], used: this.#used }
+        else {
+          const results = this.#settled.splice(0)
+          recorder?.settled(results)
+          step = await sandbox.settle(results)
+        }
       }
     } finally {
       clearTimeout(wall)
@@ -138,19 +140,29 @@ export class ScriptRun {
 
   #ended(ending: Ending): RunOutcome {
     const notRun = [...this.#calls.values()].flatMap(({ name, state }) => (state === 'held' ? [name] : []))
-    return { kind: 'ended', ending, told: this.#told, printedChars: this.#used.printedChars, notRun }
+    const isRecorded = this.#parts.epoch > 0 || this.#begun !== undefined
+    return {
+      kind: 'ended',
+      ending,
+      told: this.#told,
+      printedChars: this.#used.printedChars,
+      notRun,
+      isRecorded,
+    }
   }
 
   /** A call of the script. Nothing here throws: what goes wrong stops the script. */
   #begin(n: number, path: string, json: string): void {
     this.#inFlight.add(n)
+    this.#parts.recorder?.asked(n, path, json)
     void this.#inSlot(() => this.#perform(n, path, json))
   }
 
   async #inSlot(work: () => Promise<void>): Promise<void> {
     const leave = await this.#slots.enter(this.#cancelled)
     try {
-      await this.#letOthersRun()
+      // A thousand calls that answer at once must not hold up the process.
+      if (sharedSlices.isOver) await sharedSlices.pause()
       if (leave !== undefined) await work()
     } catch (problem) {
       this.#problem ??= problem
@@ -158,13 +170,6 @@ export class ScriptRun {
       leave?.()
       this.#wake?.()
     }
-  }
-
-  /** A thousand calls that answer at once must not hold up the process. */
-  async #letOthersRun(): Promise<void> {
-    if (performance.now() - this.#busySince < MAX_BUSY_MS) return
-    await setImmediate()
-    this.#busySince = performance.now()
   }
 
   async #perform(n: number, path: string, json: string): Promise<void> {
@@ -191,7 +196,12 @@ export class ScriptRun {
     const call = { name, args, digest, fingerprint, state: isGranted ? 'granted' : 'open' } as const
     this.#calls.set(n, call)
     const isHeld = !isGranted && host.asks(name)
-    if (epoch === 0 || tool.isReadOnly || isHeld) return this.#run(n, call)
+    if (tool.isReadOnly || isHeld) return this.#run(n, call)
+    if (epoch === 0) {
+      if (!host.isTransient) await this.#noteBegun()
+      if (host.isDryRun) this.#told = withDry(this.#told, `${name} ${json.slice(0, MAX_FAILURE)}`)
+      return this.#run(n, call)
+    }
     this.#writes.push([n, call])
     this.#wake?.()
   }
@@ -266,13 +276,25 @@ export class ScriptRun {
   }
 
   async #store(state: 'paused' | 'running', changed: Checkpoint['calls'] = {}): Promise<void> {
-    const { sandbox, journal, run, bound, source, now, epoch } = this.#parts
+    const { sandbox, journal, run, epoch } = this.#parts
+    if (epoch === 0) await this.#noteBegun()
     // All that the machine waits for: after a restore, nobody else would make these calls.
     const calls = { ...Object.fromEntries(this.#calls), ...changed }
+    const image = await sandbox.image()
+    this.#image = await journal.store(run, image, this.#checkpoint(state, calls), this.#image)
+  }
+
+  #noteBegun(): Promise<void> {
+    const { journal, run, limits, earlier } = this.#parts
+    const leaseMs = limits.wallMs + limits.leaseMs
+    this.#begun ??= journal.begin(run, this.#checkpoint('running', {}), { earlier, leaseMs })
+    return this.#begun
+  }
+
+  #checkpoint(state: Checkpoint['state'], calls: Checkpoint['calls']): Checkpoint {
+    const { bound, source, now, epoch } = this.#parts
     const wallMs = this.#parts.used.wallMs + performance.now() - this.#startedAt
-    const used = { ...this.#used, wallMs }
-    const checkpoint = { state, epoch, bound, source, now, calls, told: this.#told, used }
-    this.#image = await journal.store(run, await sandbox.image(), checkpoint, this.#image)
+    return { state, epoch, bound, source, now, calls, told: this.#told, used: { ...this.#used, wallMs } }
   }
 
   async #renew(): Promise<void> {
@@ -290,7 +312,4 @@ export class ScriptRun {
 }
 
 const MAX_FAILURE = 200
-const MAX_BUSY_MS = 5
 const SMALL_CHARS = 10_000
-const WAITS_FOR_NOTHING = '{"name":"Error","message":"the script waits for a promise that nothing settles"}'
-const DENIED = { ok: false, code: 'denied', error: 'a person refused this call' } as const

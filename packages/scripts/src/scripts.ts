@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { memoryStore, type Store, ToolcribError } from '@toolcrib/core'
+import { type Store, ToolcribError } from '@toolcrib/core'
 import { anyList, anyObject, checkOptions, type OptionRules, objectWith } from '@toolcrib/core/internal'
+import { Scripts } from './engine.ts'
 import { limitsOf, type ScriptLimits } from './limits.ts'
-import { Scripts } from './runner.ts'
 
 /** Options of `scripts()`. */
 export interface ScriptsOptions {
@@ -45,7 +45,7 @@ export function scripts(options: ScriptsOptions = {}): Scripts {
   const keys = [key ?? randomBytes(KEY_BYTES), ...formerKeys]
   if (!keys.every((one) => one instanceof Uint8Array && one.length === KEY_BYTES))
     throw invalid(`a key is a Uint8Array of ${KEY_BYTES} bytes`)
-  return new Scripts(store ?? memoryStore(), keys, limitsOf(options.limits))
+  return new Scripts(store, keys, limitsOf(options.limits))
 }
 
 function invalid(reason: string): ToolcribError {

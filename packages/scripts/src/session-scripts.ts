@@ -9,22 +9,47 @@ export class ScriptsOfSession implements SessionScripts {
   readonly tool: Tool = runScript((code, ctx) => this.#run(code, ctx)) as Tool
   readonly #engine: ScriptRunner
   readonly #powers: ScriptPowers
+  /** Notes whose calls these are, until the function that it returns is called. */
+  readonly #enter: (session: ScriptsOfSession, ids: readonly string[]) => () => void
   /** The contexts of the batches under way, by the ids of their calls. */
   readonly #contexts = new Map<string, Partial<CallContext>>()
   #scope: SessionScope | undefined
 
-  constructor(engine: ScriptRunner, powers: ScriptPowers) {
+  constructor(
+    engine: ScriptRunner,
+    powers: ScriptPowers,
+    enter: (session: ScriptsOfSession, ids: readonly string[]) => () => void,
+  ) {
     this.#engine = engine
+    this.#enter = enter
     this.#powers = powers
   }
 
   /** A script that one of these calls runs makes its calls in the same context. Returns a function to call at their end. */
   begin(calls: readonly ToolCall[], context: Partial<CallContext>): () => void {
     const ids = calls.map(({ toolCallId }) => toolCallId)
+    const leave = this.#enter(this, ids)
     for (const id of ids) this.#contexts.set(id, context)
     return () => {
+      leave()
       for (const id of ids) this.#contexts.delete(id)
     }
+  }
+
+  /** Runs a saved script, which is the tool of a call under way. */
+  runSaved(
+    {
+      code,
+      input,
+      uses,
+    }: { readonly code: string; readonly input: unknown; readonly uses: readonly string[] },
+    { toolCallId, signal, name }: Pick<ToolContext, 'toolCallId' | 'signal'> & { readonly name: string },
+  ): Promise<ToolResult> {
+    const scope = this.#currentScope()
+    const target = scope.resolve({ toolCallId, name, args: {} })
+    const saved = { uses, isApproved: target !== undefined && scope.asks(target) }
+    const host = this.#host(this.#contexts.get(toolCallId), signal, saved)
+    return this.#engine.runSaved({ code, input, toolCallId }, host)
   }
 
   async #run(
@@ -52,11 +77,16 @@ export class ScriptsOfSession implements SessionScripts {
     return this.#engine.resume(run, this.#host())
   }
 
-  #host(context = this.#powers.idleContext, signal = new AbortController().signal): ScriptHost {
-    const scope = () => {
-      if (!this.#scope?.isCurrent) this.#scope = this.#powers.makeScope()
-      return this.#scope
-    }
-    return new ScriptCalls(this.#powers, { context, scope, signal })
+  #host(
+    context = this.#powers.idleContext,
+    signal = new AbortController().signal,
+    saved?: { readonly uses: readonly string[]; readonly isApproved: boolean },
+  ): ScriptHost {
+    return new ScriptCalls(this.#powers, { context, scope: () => this.#currentScope(), signal, saved })
+  }
+
+  #currentScope(): SessionScope {
+    if (!this.#scope?.isCurrent) this.#scope = this.#powers.makeScope()
+    return this.#scope
   }
 }

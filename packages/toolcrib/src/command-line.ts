@@ -22,6 +22,7 @@ import { lockCommand } from './lock/command.ts'
 import { logsCommand } from './logs/command.ts'
 import { memoryCommand } from './memory/command.ts'
 import { restartCommand } from './restart/command.ts'
+import { scriptCommand } from './script/command.ts'
 import { searchCommand } from './search/command.ts'
 import { serveCommand } from './serve/command.ts'
 import { setupCommand } from './setup/command.ts'
@@ -69,6 +70,7 @@ const GROUPS = {
     search: searchCommand,
     call: callCommand,
     chat: chatCommand,
+    script: scriptCommand,
     stats: statsCommand,
     memory: memoryCommand,
     eval: evalCommand,

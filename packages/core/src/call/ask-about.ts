@@ -90,10 +90,11 @@ async function askPerson(calls: readonly ValidCall[], batch: Batch): Promise<rea
 
 async function asAsked({ toolCallId, target, args }: ValidCall): Promise<AskedCall> {
   const { name, source, tool } = target.entry
-  const { title, annotations } = tool
+  const { title, annotations, uses } = tool
   return {
     ...{ toolCallId, tool: name, source, args: copyJson(args), digest: await digestOf(args) },
     ...(title === undefined ? {} : { title }),
+    ...(uses === undefined ? {} : { uses }),
     ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
   }
 }

@@ -9,6 +9,8 @@ export interface AskedCall {
   readonly title?: string
   readonly source: ToolSource
   readonly annotations?: ToolAnnotations
+  /** The tools that a saved script calls: whoever allows the call allows theirs. */
+  readonly uses?: readonly string[]
   readonly args: unknown
   /** SHA-256 of the arguments in hexadecimal digits, whatever the order of their keys. */
   readonly digest: string

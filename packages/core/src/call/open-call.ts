@@ -81,7 +81,9 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
   if (maxIdenticalCalls > 0 && times > maxIdenticalCalls)
     return { isUse: false, step: { answer: repeated(target, times) } }
 
-  const isUse = !isDryRun
+  // A script runs dry itself: what only reads is called.
+  const isDry = isDryRun && target.entry.name !== 'run_script'
+  const isUse = !isDry
   if (!checked.ok) {
     const showsSchema = scope.needsSchema(target)
     return { isUse, step: { faults: checked.error, showsSchema } }
@@ -90,7 +92,7 @@ function openTarget(target: CallTarget, call: ToolCall, batch: Batch): Pick<Open
   if (guessed.length > 0 && scope.isUnseen(target)) {
     return { isUse, step: { faults: describeGuessed(guessed, batch), showsSchema: true } }
   }
-  return { isUse, step: isDryRun ? { dryRun: checked.args } : { args: checked.args } }
+  return { isUse, step: isDry ? { dryRun: checked.args } : { args: checked.args } }
 }
 
 /** Asks policy, availability and capabilities, in that order; undefined when the call may run. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { fitMatches, worthActivating } from './fit-matches.ts'
+import { fitMatches } from './fit-matches.ts'
+import { worthActivating } from './worth-activating.ts'
 
 /** Tools of one server, none of which is active. */
 const session = {
@@ -95,6 +96,7 @@ describe('the matches of an answer', () => {
     ...session,
     describe: (name: string) => definitions.get(name),
     isDeclared: (_name: string) => false,
+    scriptable: () => undefined,
     tokensOf: (name: string) => Math.ceil(JSON.stringify(definitions.get(name)).length / 4),
   }
   const match = (name: string, score: number) => ({ name, score, fit: 0.4, description: '', reasons: [] })

@@ -1,10 +1,11 @@
 import { isRecord } from '../json.ts'
-import { isPoor, type SearchMatch } from '../search/search-result.ts'
-import { matchFit } from '../search/searcher.ts'
+import { isPoor } from '../search/search-result.ts'
 import { clipText, estimateTokens } from '../text.ts'
 import type { JsonSchema, ToolDefinition } from '../tool.ts'
 import type { DeferredResult, SearchSession } from './search-session.ts'
 import { signatureOf } from './signature.ts'
+import { type TypedTool, typesOf } from './tool-types.ts'
+import { besideOf, type Matchmaker, worthActivating } from './worth-activating.ts'
 
 /** A match as the model reads it. */
 export interface ShownMatch {
@@ -55,7 +56,7 @@ export interface FittingMatches {
  */
 export function fitMatches(
   found: Pick<DeferredResult, 'kind' | 'matches' | 'leaders' | 'answerable'>,
-  session: Matchmaker & Pick<SearchSession, 'describe' | 'tokensOf' | 'isDeclared'>,
+  session: Matchmaker & Pick<SearchSession, 'describe' | 'scriptable' | 'tokensOf' | 'isDeclared'>,
   { maxTokens, isDispatch, schemaBy }: MatchLimit,
 ): FittingMatches {
   const { matches, leaders } = found
@@ -67,11 +68,14 @@ export function fitMatches(
   const active = matches.map(({ name }) => name).filter((name) => session.isActive(name))
   const near = new Set(hasNone ? active : worthActivating(matches, session, leaders))
   const compared = [...leaders, ...matches]
+  const known = matches.filter(({ name }) => session.describe(name))
+  const types = typesOf(known.flatMap(({ name }) => session.scriptable(name) ?? []))
   const shown: ShownMatch[] = []
   const complete: ToolDefinition[] = []
-  for (const { name, score, fit } of matches) {
+  for (const [at, { name, score, fit }] of known.entries()) {
     const whole = session.describe(name)
     if (!whole) continue
+    const typed = types[at]
     const place = { name, score: Math.round(score * 1000) / 1000 }
     // Only probabilities are compared. Under dispatch, a tool is called alike whether it is active or not: any server's count.
     const beside = isDispatch ? compared : besideOf(name, compared, session)
@@ -79,11 +83,17 @@ export function fitMatches(
     const isRemote = score < REMOTE * highest && !session.isActive(name)
     const isLikely = near.has(name) && score >= CLOSE * highest && !(isDispatch && hasNone)
     const most = shown.length === 0 ? Math.max(FIRST_COMPLETE_TOKENS, completeLeft) : completeLeft
-    const size = session.tokensOf(name) + SCORE_TOKENS
+    const size = typed?.isWhole
+      ? estimateTokens(whole.description + typed.types) + SCORE_TOKENS
+      : session.tokensOf(name) + SCORE_TOKENS
     const isDeclared = session.isDeclared(name)
     const isComplete = isLikely && !isDeclared && size <= Math.min(most, left)
     const match: ShownMatch = isComplete
-      ? { ...place, description: whole.description.trim(), parameters: withoutNoise(whole.parameters) }
+      ? {
+          ...place,
+          description: whole.description.trim(),
+          parameters: typed?.isWhole ? typed.types : withoutNoise(whole.parameters),
+        }
       : {
           ...place,
           ...shortMatch(whole, {
@@ -91,6 +101,7 @@ export function fitMatches(
             maxChars:
               !near.has(name) || isRemote ? 0 : shown.length === 0 ? FIRST_SIGNATURE_CHARS : SIGNATURE_CHARS,
             schemaBy: isDeclared ? undefined : schemaBy,
+            types: typed?.types,
           }),
         }
     const tokens = isComplete ? size : tokensOf(match)
@@ -104,6 +115,12 @@ export function fitMatches(
   const isWorthIt = ({ name }: { readonly name: string }) =>
     session.isActive(name) || complete.some((whole) => whole.name === name)
   return { shown, worthActivating: shown.filter(isWorthIt).map(({ name }) => name), complete }
+}
+
+/** A tool as a script calls it; undefined where there are no scripts, and if a type does not tell all. */
+export function wholeTypes(tool: TypedTool | undefined): string | undefined {
+  const [typed] = tool ? typesOf([tool]) : []
+  return typed?.isWhole ? typed.types : undefined
 }
 
 /** A schema without what tells a model nothing: other names than those of a schema are refused in any case. */
@@ -126,13 +143,26 @@ const REMOTE = 0.1
 /** What the model needs to recognise a tool, and to call it if it is simple. `schemaBy`: undefined if it has the schema. */
 function shortMatch(
   { description, parameters }: ToolDefinition,
-  { maxChars, schemaBy }: { readonly maxChars: number; readonly schemaBy: string | undefined },
+  {
+    maxChars,
+    schemaBy,
+    types = '',
+  }: {
+    readonly maxChars: number
+    readonly schemaBy: string | undefined
+    readonly types?: string | undefined
+  },
 ): Pick<ShownMatch, 'description' | 'parameters' | 'schema'> {
   const hasSignature = maxChars > 0 && schemaBy !== undefined
   const words = cutWords(description.trim(), hasSignature ? NEAR_DESCRIPTION_TOKENS : FAR_DESCRIPTION_TOKENS)
   return {
     description: words,
-    ...(hasSignature ? { parameters: signatureOf(parameters, { maxChars }) } : {}),
+    ...(hasSignature
+      ? {
+          parameters:
+            types !== '' && types.length <= maxChars ? types : signatureOf(parameters, { maxChars }),
+        }
+      : {}),
     schema: schemaBy === undefined ? 'in your list of tools' : `short; ${schemaBy}`,
   }
 }
@@ -254,67 +284,4 @@ export function fitItems<Item>(items: readonly Item[], maxTokens: number): reado
 
 function tokensOf(value: unknown): number {
   return estimateTokens(JSON.stringify(value))
-}
-
-/** The part of a match needed to compare it. */
-type ScoredMatch = Pick<SearchMatch, 'name' | 'score' | 'fit'>
-
-/** The part of a session that tells which matches to activate. */
-type Matchmaker = Pick<SearchSession, 'isActive' | 'originOf'>
-
-/** A match below this share of the best score matched only an incidental word. */
-const FAR_WEAKER = 0.1
-
-/**
- * From searchers whose scores are probabilities: beside a match that is more likely right than not, one below this share
- * of its probability is right in less than one answer of a hundred.
- */
-const FAR_LESS_LIKELY = 1 / 40
-const LIKELY_FROM = 0.5
-
-/**
- * The names of the matches worth activating: those that are active, and those that are not far weaker than the best. A tool
- * that passes `+word` and matches nothing else (score 0) is always far weaker than one that matches, but never than another
- * such tool. A server that nobody approved makes only its own tools unlikely: it may have written one to fit every request.
- * If a match is worth it, so is every likelier one. `leaders` are the best matches of earlier pages.
- */
-export function worthActivating(
-  matches: readonly ScoredMatch[],
-  session: Matchmaker,
-  leaders: readonly ScoredMatch[] = [],
-): readonly string[] {
-  const compared = [...leaders, ...matches]
-  const best = Math.max(...compared.map(matchFit))
-  const likely = compared
-    .filter((match) => likelihoodOf(match) > 0)
-    .map(({ name, score }) => ({ score, origin: session.originOf(name) }))
-  const isFarLessLikely = ({ name, score }: ScoredMatch) => {
-    const source = session.originOf(name)?.source
-    return likely.some(
-      ({ score: other, origin }) =>
-        score < FAR_LESS_LIKELY * other && (origin?.isApproved === true || origin?.source === source),
-    )
-  }
-  const near = matches.filter((match) => matchFit(match) >= FAR_WEAKER * best)
-  const least = Math.min(...near.filter((match) => !isFarLessLikely(match)).map(({ score }) => score))
-  const worthIt = new Set(near.filter(({ score }) => score >= least))
-  return matches.filter((match) => worthIt.has(match) || session.isActive(match.name)).map(({ name }) => name)
-}
-
-/** The matches that may make one look unlikely: those of its own server, and those that somebody approved. */
-function besideOf(
-  name: string,
-  compared: readonly ScoredMatch[],
-  session: Pick<Matchmaker, 'originOf'>,
-): readonly ScoredMatch[] {
-  const source = session.originOf(name)?.source
-  return compared.filter((other) => {
-    const origin = session.originOf(other.name)
-    return origin?.isApproved || origin?.source === source
-  })
-}
-
-/** The probability of a match that is more likely right than not; 0 of any other, and from searchers that do not know. */
-function likelihoodOf({ fit, score }: ScoredMatch): number {
-  return fit !== undefined && score >= LIKELY_FROM ? score : 0
 }

@@ -10,27 +10,26 @@ export interface SignatureLimit {
 /** How many allowed values are shown, and how deep objects are. */
 const MAX_VALUES = 12
 const MAX_DEPTH = 3
+/** Of a type that stands for the whole schema. */
+const WHOLE = { depth: 10, maxValues: 1_000 } as const
 /** Where parameters may be, other than in `properties`. */
 const COMBINED = ['oneOf', 'anyOf', 'allOf', '$ref', 'patternProperties']
 /** The words of a description that tell what a text is: a syntax or a sentence, a selector or an id. */
 const MAX_COMMENT = 40
+const MAX_WHOLE_COMMENT = 300
+const MAX_PATTERN = 40
 
 /**
  * The parameters of a tool as a TypeScript-like signature, such as `(owner: string, state?: "open" | "closed")`. Every
  * parameter is named, the required ones first: comments go before types, types of optional ones before those of required ones. What is left out is `…`.
  */
 export function signatureOf(parameters: JsonSchema, { maxChars }: SignatureLimit): string {
-  if (
-    isRecord(parameters) &&
-    parameters.properties === undefined &&
-    COMBINED.some((key) => key in parameters)
-  )
-    return '(…)'
+  if (isRecord(parameters) && parameters.properties === undefined && isCombined(parameters)) return '(…)'
   const forms = [
-    () => argumentsOf(parameters, { depth: MAX_DEPTH, hasComments: true }),
-    () => argumentsOf(parameters, { depth: MAX_DEPTH, hasComments: false }),
-    () => argumentsOf(parameters, { depth: 1, hasComments: false }),
-    () => argumentsOf(parameters, { depth: 1, hasComments: false, namesOnly: true }),
+    () => argumentsOf(parameters, { ...SHORT, maxComment: MAX_COMMENT }),
+    () => argumentsOf(parameters, SHORT),
+    () => argumentsOf(parameters, { ...SHORT, depth: 1 }),
+    () => argumentsOf(parameters, { ...SHORT, depth: 1, namesOnly: true }),
     () => namesOf(parameters),
   ]
   for (const form of forms) {
@@ -40,18 +39,41 @@ export function signatureOf(parameters: JsonSchema, { maxChars }: SignatureLimit
   return `(${clipText(namesOf(parameters), maxChars - 2)})`
 }
 
+function isCombined(schema: object): boolean {
+  return COMBINED.some((key) => key in schema)
+}
+
+/**
+ * The whole schema as one type, with constraints as comments; what it refers to more than once is named. Undefined if a type
+ * cannot tell it all.
+ */
+export function wholeType(schema: JsonSchema): { readonly type: string; readonly named: string } | undefined {
+  if (!isRecord(schema)) return undefined
+  const isObject = schema.type === 'object' && !isCombined(schema)
+  if (isObject && Object.keys(shapeOf(schema).properties).length === 0) return { type: '{}', named: '' }
+  const named = new Map<string, string>()
+  const type = typeOf(schema, { ...WHOLE, maxComment: MAX_WHOLE_COMMENT, root: schema, named })
+  const text = [...named].map(([name, body]) => `; type ${name} = ${body}`).join('')
+  const isCut = `${type}${text}`.replace(/\/\*.*?\*\//g, '').includes('…')
+  return isCombined(schema) || isCut ? undefined : { type, named: text }
+}
+
 /** A schema as a TypeScript-like type. */
 export function typeText(schema: JsonSchema): string {
   // One deeper than parameters: what a result's list contains is what a program works on.
-  return typeOf(schema, { depth: MAX_DEPTH + 1, hasComments: false, root: isRecord(schema) ? schema : {} })
+  return typeOf(schema, { ...SHORT, depth: MAX_DEPTH + 1, root: isRecord(schema) ? schema : {} })
 }
 
 interface Form {
   readonly depth: number
-  readonly hasComments: boolean
+  readonly maxValues: number
+  /** Characters of each comment; 0 for none. */
+  readonly maxComment: number
   /** Optional parameters have no type. */
   readonly namesOnly?: boolean
 }
+
+const SHORT: Form = { depth: MAX_DEPTH, maxValues: MAX_VALUES, maxComment: 0 }
 
 function argumentsOf(schema: JsonSchema, form: Form): string {
   const root = isRecord(schema) ? schema : {}
@@ -68,6 +90,8 @@ function namesOf(schema: JsonSchema): string {
 interface Writer extends Form {
   /** The whole schema, in which references are resolved. */
   readonly root: Readonly<Record<string, unknown>>
+  /** Types that are referred to by name, where the whole schema is written. */
+  readonly named?: Map<string, string>
 }
 
 function fieldsOf(schema: unknown, writer: Writer): string[] {
@@ -76,7 +100,7 @@ function fieldsOf(schema: unknown, writer: Writer): string[] {
     const mark = required.has(name) ? '' : '?'
     const key = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
     if (writer.namesOnly && mark === '?') return `${key}?`
-    return `${key}${mark}: ${typeOf(property, writer)}${writer.hasComments ? commentOf(property) : ''}`
+    return `${key}${mark}: ${typeOf(property, writer)}${commentOf(property, writer)}`
   })
 }
 
@@ -94,18 +118,22 @@ function ordered(properties: Readonly<Record<string, unknown>>, required: Readon
 }
 
 function typeOf(given: unknown, writer: Writer): string {
+  const name = writer.named && nameOf(given, writer)
+  if (name !== undefined) return name
   const schema = resolved(given, writer)
   if (!isRecord(schema)) return 'any'
   const { const: only, enum: values, anyOf, oneOf, type } = schema
   if (only !== undefined) return JSON.stringify(only)
   if (Array.isArray(values)) {
-    const shown = values.slice(0, MAX_VALUES).map((value) => JSON.stringify(value))
-    return [...shown, ...(values.length > MAX_VALUES ? ['…'] : [])].join(' | ')
+    const shown = values.slice(0, writer.maxValues).map((value) => JSON.stringify(value))
+    return [...shown, ...(values.length > writer.maxValues ? ['…'] : [])].join(' | ')
   }
   const choices = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined
   if (choices) {
-    const shown = [...new Set(choices.slice(0, MAX_VALUES).map((choice) => typeOf(choice, deeper(writer))))]
-    return [...shown, ...(choices.length > MAX_VALUES ? ['…'] : [])].join(' | ')
+    const shown = [
+      ...new Set(choices.slice(0, writer.maxValues).map((choice) => typeOf(choice, deeper(writer)))),
+    ]
+    return [...shown, ...(choices.length > writer.maxValues ? ['…'] : [])].join(' | ')
   }
   if (Array.isArray(type))
     return [...new Set(type.map((each) => typeOf({ ...schema, type: each }, writer)))].join(' | ')
@@ -122,7 +150,22 @@ function typeOf(given: unknown, writer: Writer): string {
 }
 
 function deeper(writer: Writer): Writer {
-  return { ...writer, depth: writer.depth - 1, hasComments: false }
+  return { ...writer, depth: writer.depth - 1, maxComment: writer.named ? writer.maxComment : 0 }
+}
+
+/** The name of a type that the schema refers to more than once, or that contains itself. */
+function nameOf(schema: unknown, writer: Writer): string | undefined {
+  const { root, named } = writer
+  if (!isRecord(schema) || typeof schema.$ref !== 'string' || named === undefined) return undefined
+  const uses = JSON.stringify(root).split(`"$ref":${JSON.stringify(schema.$ref)}`).length - 1
+  const name = schema.$ref.split('/').at(-1)?.replace(/\W/g, '_') ?? ''
+  if (uses < 2 || !/^[A-Za-z_]/.test(name)) return undefined
+  if (!named.has(name)) {
+    // First: it may contain itself.
+    named.set(name, '')
+    named.set(name, typeOf(resolved(schema, writer), { ...writer, depth: WHOLE.depth }))
+  }
+  return name
 }
 
 /** The schema that a local reference means; one level, so that a cycle ends. */
@@ -135,13 +178,40 @@ function resolved(schema: unknown, { root, depth }: Writer): unknown {
   return isRecord(target) && typeof target.$ref === 'string' ? true : target
 }
 
-/** What a text parameter means, where its type does not tell. */
-function commentOf(property: unknown): string {
-  if (!isRecord(property) || property.enum !== undefined || property.const !== undefined) return ''
-  const { description, format, type } = property
-  if (typeof format === 'string') return ` /* ${clipText(format, MAX_COMMENT)} */`
-  if (typeof description !== 'string' || (type !== 'string' && type !== undefined && type !== 'array'))
-    return ''
-  const words = clipText(description.replace(/\s+/g, ' ').replaceAll('*/', '').trim(), MAX_COMMENT)
-  return words === '' ? '' : ` /* ${words} */`
+/** What a parameter means, where its type does not tell. */
+function commentOf(property: unknown, { maxComment, named }: Writer): string {
+  if (maxComment === 0 || !isRecord(property)) return ''
+  const words = named ? [constraintsOf(property), wordsOf(property, maxComment)] : [shortComment(property)]
+  const text = words.filter((word) => word !== '').join(' ')
+  return text === '' ? '' : ` /* ${text} */`
+}
+
+function shortComment(property: Readonly<Record<string, unknown>>): string {
+  if (property.enum !== undefined || property.const !== undefined) return ''
+  const { format, type } = property
+  if (typeof format === 'string') return clipText(format, MAX_COMMENT)
+  const isText = type === 'string' || type === undefined || type === 'array'
+  return isText ? wordsOf(property, MAX_COMMENT) : ''
+}
+
+function wordsOf({ description }: Readonly<Record<string, unknown>>, maxChars: number): string {
+  if (typeof description !== 'string') return ''
+  return clipText(description.replace(/\s+/g, ' ').replaceAll('*/', '').trim(), maxChars)
+}
+
+/** Such as `(int, 1..100, = 10)`. */
+function constraintsOf(property: Readonly<Record<string, unknown>>): string {
+  const { type, format, pattern, default: usual } = property
+  const [from, to] = [
+    ['minimum', 'minLength', 'minItems'],
+    ['maximum', 'maxLength', 'maxItems'],
+  ].map((keys) => keys.map((key) => property[key]).find((limit) => typeof limit === 'number') ?? '')
+  const words = [
+    type === 'integer' ? 'int' : '',
+    typeof format === 'string' ? format : '',
+    from === '' && to === '' ? '' : `${from}..${to}`,
+    usual === undefined ? '' : `= ${JSON.stringify(usual)}`,
+    typeof pattern === 'string' && pattern.length <= MAX_PATTERN ? `/${pattern}/` : '',
+  ].filter((word) => word !== '')
+  return words.length === 0 ? '' : `(${words.join(', ')})`.replaceAll('*/', '* /')
 }

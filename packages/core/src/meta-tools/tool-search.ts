@@ -165,15 +165,18 @@ async function loadByName(
   name: string,
   options: SearchToolOptions,
 ): Promise<ToolResult> {
-  const { shorten } = await import('./fit-matches.ts')
+  const { shorten, wholeTypes } = await import('./fit-matches.ts')
   const servers = session.describe(name) ? [] : await session.waitForServers()
   const definition = session.describe(name)
   if (!definition) return unknownName(session, name, servers)
   const { activated, evicted } = await session.activate([definition.name])
   if (!activated.includes(definition.name)) return noRoom(definition.name)
   const { maxAnswerTokens: maxTokens, isDispatch } = options
-  const shown = shorten(definition, { maxTokens, isDispatch })
-  if (shown.parameters === definition.parameters) session.noteSeen([definition])
+  const short = shorten(definition, { maxTokens, isDispatch })
+  const isWhole = short.parameters === definition.parameters
+  if (isWhole) session.noteSeen([definition])
+  const typed = wholeTypes(session.scriptable(definition.name))
+  const shown = isWhole && typed ? { ...short, parameters: typed } : short
   return answer({
     activated: true,
     name: definition.name,

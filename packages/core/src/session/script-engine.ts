@@ -3,13 +3,29 @@ import type { CallContext } from '../call/call-scope.ts'
 import { ToolcribError } from '../errors.ts'
 import type { EventBody } from '../events.ts'
 import type { SearchLimit } from '../meta-tools/session-meta-tools.ts'
-import type { Tool, ToolCall, ToolResult } from '../tool.ts'
+import type { JsonSchema, Tool, ToolCall, ToolResult } from '../tool.ts'
 import type { SessionScope } from './session-scope.ts'
 import type { SessionSearch } from './session-search.ts'
 
 /** What runs scripts: `scripts()` of `@toolcrib/scripts`. A registry without one has no `run_script`. */
 export interface ScriptEngine {
   openSession(powers: ScriptPowers): SessionScripts
+  /** A saved script as a tool. Throws `config-invalid` for one that cannot be checked. */
+  toolOf(script: SavedScript, registry: KnownTools): Tool
+}
+
+/** The tools that a saved script may name. Implemented by `ToolRegistry`. */
+export interface KnownTools {
+  get(name: string): Tool | undefined
+  resolve(name: string): readonly string[]
+}
+
+/** A script that a person has read, as a tool. */
+export interface SavedScript extends Pick<Tool, 'name' | 'description' | 'title' | 'toolset'> {
+  /** The schema of `input`, which the code reads. Nothing by default. */
+  readonly inputSchema?: JsonSchema
+  /** The body of an async function. It names each tool that it calls: `tools.github.create_issue`. */
+  readonly code: string
 }
 
 /** What the scripts of a session need of it. */
@@ -60,3 +76,12 @@ const refused = async () => {
 
 /** Those of a registry that runs none. */
 export const NO_SCRIPTS: PausedScripts = { paused: async () => [], decide: refused, resume: refused }
+
+/**
+ * A saved script as a tool. It is asked about as one call that names the tools it calls, and it writes if one of them does, or
+ * is not registered yet.
+ */
+export function toolOfScript(script: SavedScript, engine: ScriptEngine | undefined, known: KnownTools): Tool {
+  if (engine) return engine.toolOf(script, known)
+  throw new ToolcribError('config-invalid', 'registerScript() needs scripts: scripts() of @toolcrib/scripts')
+}

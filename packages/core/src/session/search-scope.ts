@@ -5,13 +5,14 @@ import type {
   SearchSession,
   ServerChanges,
 } from '../meta-tools/search-session.ts'
+import type { TypedTool } from '../meta-tools/tool-types.ts'
 import { isApproved, sourceKey } from '../names.ts'
 import type { Availability } from '../registry/availability.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 import type { SearchOptions } from '../search/search-result.ts'
 import type { ToolFinder } from '../search/tool-finder.ts'
-import type { ToolDefinition } from '../tool.ts'
+import type { Tool, ToolDefinition } from '../tool.ts'
 import type { ActivationCandidate } from './activations.ts'
 import type { ActiveTools } from './active-tools.ts'
 import type { SessionSearch } from './session-search.ts'
@@ -25,6 +26,8 @@ export interface SearchScopeOptions {
   readonly searches: SessionSearch
   readonly finder: ToolFinder
   readonly availability: Availability
+  /** Runs `run_script`. */
+  readonly scripts: { readonly tool: Tool } | undefined
   /** Saves what is checked out. */
   readonly save: () => Promise<void>
 }
@@ -81,6 +84,10 @@ export class SearchScope implements SearchSession {
     const { finder, views } = this.#options
     const entry = finder.findByName(name, views.current())
     return entry && this.#isAvailable(entry) ? entry.definition : undefined
+  }
+
+  scriptable(name: string): TypedTool | undefined {
+    return this.#options.scripts && this.#entry(name)
   }
 
   noteSeen(definitions: readonly ToolDefinition[]): void {

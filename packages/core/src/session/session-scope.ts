@@ -22,7 +22,7 @@ import {
 } from '../registry/server-directory.ts'
 import type { View } from '../registry/view.ts'
 import type { TokenCounter } from '../text.ts'
-import { isReadOnly, type Tool, type ToolCall, type ToolResult } from '../tool.ts'
+import { isReadOnly, type ToolCall, type ToolResult } from '../tool.ts'
 import { describeContext } from './describe-context.ts'
 import type { Viewer } from './explain-tool.ts'
 import { type PromptPrefix, type SentRequest, type SharedPrefixes, settingsId } from './prompt-prefix.ts'
@@ -48,8 +48,6 @@ export interface ScopeOptions extends SearchScopeOptions {
   readonly mayWait: boolean
   /** What `load_skill` loads; undefined when this session has none. */
   readonly skills: SessionSkills | undefined
-  /** Runs `run_script`. */
-  readonly scripts: { readonly tool: Tool } | undefined
   /** True for the calls of scripts: they check nothing out, and reach no meta-tool. */
   readonly isForScripts?: boolean
 }
@@ -213,7 +211,9 @@ export class SessionScope implements CallScope, Viewer {
   }
 
   asks({ entry }: CallTarget): boolean {
-    return this.policy.asks(entry) && !this.#metaTools.includes(entry)
+    if (this.#metaTools.includes(entry)) return false
+    const used = entry.tool.uses?.flatMap((name) => this.view.snapshot.get(name) ?? []) ?? []
+    return [entry, ...used].some((one) => this.policy.asks(one))
   }
 
   isGone(name: string): boolean {

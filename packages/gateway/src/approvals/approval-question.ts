@@ -7,10 +7,21 @@ const MAX_SHOWN = 1_500
 const MIN_SHOWN = 100
 const MAX_ARGUMENTS = 10_000
 
+/** A call as its question names it. */
+interface AskedAbout {
+  readonly tool: string
+  readonly args: unknown
+  /** What a saved script calls. */
+  readonly uses: readonly string[]
+}
+
 /** The question about calls for a client's user. It has no text of a server but the names of its tools. */
-export function approvalQuestion(calls: readonly { readonly tool: string; readonly args: unknown }[]): Json {
+export function approvalQuestion(calls: readonly AskedAbout[]): Json {
   const maxChars = Math.max(MIN_SHOWN, MAX_SHOWN / calls.length)
-  const shown = calls.map(({ tool, args }) => `${tool} ${shownWithin(maxChars, args)}`)
+  const shown = calls.map(({ tool, args, uses }) => {
+    const does = uses.length > 0 ? ` (a script that calls ${uses.join(', ')})` : ''
+    return `${tool}${does} ${shownWithin(maxChars, args)}`
+  })
   const several = `Toolcrib: run these ${calls.length} calls of a script?\n${shown.join('\n')}`
   return {
     message: shown.length === 1 ? `Toolcrib: run ${shown[0]}?` : several,

@@ -190,7 +190,10 @@ export class Approvals implements GatewayApprovals {
     if (!canAnswer(line.capabilities, 'elicitation/create'))
       return Promise.all(calls.map((call) => this.#waitForOthers(call, client, line)))
     const question = approvalQuestion(
-      calls.map(({ tool, args }) => ({ tool: client.names.shown(tool), args: maskArguments(args) })),
+      calls.map(({ tool, args, uses = [] }) => {
+        const [shown = tool, ...called] = [tool, ...uses].map((name) => client.names.shown(name))
+        return { tool: shown, args: maskArguments(args), uses: called }
+      }),
     )
     if (line.era === 'legacy') {
       const answer = await line.ask('elicitation/create', question, line.signal)

@@ -8,13 +8,17 @@ export class ScriptedCalls implements CallExecutor {
   readonly #script: CallExecutor
   readonly #executorOf: (call: ExecutedCall) => CallExecutor
 
-  constructor(script: CallExecutor, executorOf: (call: ExecutedCall) => CallExecutor) {
+  readonly #name: string
+
+  /** `name` is that of the script's own call: `run_script`, or a saved script. */
+  constructor(name: string, script: CallExecutor, executorOf: (call: ExecutedCall) => CallExecutor) {
+    this.#name = name
     this.#script = script
     this.#executorOf = executorOf
   }
 
   execute(call: ExecutedCall, context: ToolContext): ToolResult | Promise<ToolResult> | undefined {
-    if (call.name === RUN_SCRIPT)
+    if (call.name === this.#name)
       return this.#script.execute(call, context) as ReturnType<ScriptedCalls['execute']>
     const executor = this.#executorOf(call)
     const answer = executor.execute(call, context)

@@ -78,7 +78,8 @@ export class ToolCalls {
       name: target.tool ?? String(meant),
       args: (isDispatched && isJson(args) ? args.arguments : args) ?? {},
     }
-    const isScript = call.name === RUN_SCRIPT && this.#isMetaTool(RUN_SCRIPT, client)
+    const isSaved = this.#registry.get(about.name)?.uses !== undefined
+    const isScript = isSaved || (call.name === RUN_SCRIPT && this.#isMetaTool(RUN_SCRIPT, client))
     // Answers and states of the client belong to the script, not to its calls.
     const passed = isScript ? { _meta: rest._meta } : rest
     const result = await this.#execute(call, passed, { client, line }, { approval, about, isScript })
@@ -153,7 +154,7 @@ export class ToolCalls {
       // A client must not learn of tools that it may not use from the errors that it gets.
       hideDenied: true,
       onAsk: approval.onAsk,
-      executor: isScript ? new ScriptedCalls(whole, (inner) => record(inner) ?? executor) : whole,
+      executor: isScript ? new ScriptedCalls(about.name, whole, (inner) => record(inner) ?? executor) : whole,
     })
     if (answer && !approval.question) audited?.ended(answer.result, unendedAs(answer.result))
     return answer?.result ?? { ok: false, code: 'execution_failed', error: 'the call has no result' }

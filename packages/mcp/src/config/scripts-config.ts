@@ -10,9 +10,11 @@ export interface ScriptsConfig {
    * the same. Default: a key that is made once, in the state folder.
    */
   readonly key?: string
+  /** Scripts that are tools: their names, and the hashes of their files, as `toolcrib script save` writes them. */
+  readonly saved?: Readonly<Record<string, string>>
 }
 
-const SCRIPT_FIELDS = { enabled: 'flag', key: 'text' } as const satisfies Fields
+const SCRIPT_FIELDS = { enabled: 'flag', key: 'text', saved: 'map' } as const satisfies Fields
 
 const MIN_KEY_CHARACTERS = 32
 

@@ -7,6 +7,7 @@ import { builtinTools } from '@toolcrib/mcp/builtin-tools'
 import { fsReachBackend, networkBackend, processBackend, storageBackend } from '@toolcrib/mcp/capabilities'
 import { ConfiguredTools } from '../config/allowed-tools.ts'
 import { openScripts } from '../config/open-scripts.ts'
+import { SavedScripts } from '../config/saved-scripts.ts'
 import { findWithFlags, noteApis, noteSkills, noteWarnings } from '../servers/with-registry.ts'
 import type { RegistryFlags, ServerFlags } from '../terminal/flags.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -49,6 +50,8 @@ export async function openChatTools(
   })
   noteApis(terminal, await apis())
   noteSkills(terminal, await skippedSkills())
+  if (found.config.scripts?.enabled)
+    for (const fault of await SavedScripts.of(found.config).register(registry)) terminal.warn(fault)
   if (builtin) registry.registerAll(builtinTools().filter(({ name }) => name !== 'exec'))
   if (commands.length > 0) registry.registerAll(builtinTools({ only: ['exec'] }))
   const serverCount = Object.keys(found.config.servers).length

@@ -10,10 +10,15 @@ export async function openScripts(
   env: Environment,
   store?: Store,
 ): Promise<Pick<RegistryOptions, 'scripts'>> {
-  if (scripts.enabled !== true) return {}
+  return scripts.enabled === true ? { scripts: await openEngine({ scripts }, env, store) } : {}
+}
+
+/** What runs scripts, and replays those that are recorded in the store. */
+export async function openEngine({ scripts = {} }: Pick<Config, 'scripts'>, env: Environment, store?: Store) {
   const engine = await import('@toolcrib/scripts')
-  if (store === undefined) return { scripts: engine.scripts() }
-  return { scripts: engine.scripts({ store, key: await keyOf(scripts.key, env) }) }
+  return store === undefined
+    ? engine.scripts()
+    : engine.scripts({ store, key: await keyOf(scripts.key, env) })
 }
 
 /** From the config, else from a file that is made once; without a folder for it, one that is lost with this process. */

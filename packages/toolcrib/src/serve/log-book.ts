@@ -79,12 +79,26 @@ function toLine(event: ToolcribEvent): Omit<LogLine, 'at'> | undefined {
     case 'output-mismatch':
       return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.faults}` }
     case 'call-finished': {
-      const { name, ok, code, durationMs } = event
+      const { name, ok, code, durationMs, toolCallId } = event
       const outcome = ok ? 'ok' : (code ?? 'failed')
-      const message = `call ${toolName(name)}: ${outcome}, ${Math.round(durationMs)} ms`
+      const [, inner] = /\.(\d+)$/.exec(toolCallId) ?? []
+      const call = inner === undefined ? 'call' : `call ${inner} of a script,`
+      const message = `${call} ${toolName(name)}: ${outcome}, ${Math.round(durationMs)} ms`
       const server = serverOf(name)
       return { level: ok ? 'info' : 'warn', ...(server === undefined ? {} : { server }), message }
     }
+    case 'script-started':
+      return { level: 'info', message: `script ${event.run} started` }
+    case 'script-paused':
+      return {
+        level: 'info',
+        message: `script ${event.run} waits for a person: ${event.names.map((name) => toolName(name)).join(', ')}`,
+      }
+    case 'script-ended':
+      return {
+        level: event.ok ? 'info' : 'warn',
+        message: `script ${event.run} ended: ${event.ok ? 'ok' : event.code}`,
+      }
     case 'tool-quarantined':
       return { level: 'warn', message: `tool ${toolName(event.name)} is in quarantine: ${event.reason}` }
     case 'save-failed':

@@ -5,6 +5,7 @@ import { type FoundConfig, openFromConfig } from '@toolcrib/mcp'
 import pc from 'picocolors'
 import { ConfiguredTools } from '../config/allowed-tools.ts'
 import { openScripts } from '../config/open-scripts.ts'
+import { SavedScripts } from '../config/saved-scripts.ts'
 import { RunningGateway } from '../gateway/running-gateway.ts'
 import { auditFolder, logPath } from '../gateway/runtime-folder.ts'
 import { findWithFlags, noteApis, noteSkills, noteWarnings } from '../servers/with-registry.ts'
@@ -118,6 +119,8 @@ async function serveWith(
   opened.registry.subscribe((event) => logs.note(event))
   void opened.apis().then((apis) => noteApis(terminal, apis))
   noteSkills(terminal, await opened.skippedSkills())
+  if (found.config.scripts?.enabled)
+    for (const fault of await SavedScripts.of(found.config).register(opened.registry)) terminal.warn(fault)
   const notes = new ServeNotes(terminal, logs, opened)
   const find = async () => {
     const next = await findWithFlags(terminal, flags)

@@ -19,6 +19,11 @@ export interface SessionStep {
     | 'returned'
     | 'call'
     | 'trimmed'
+    | 'script'
+    /** A script waits for a person. */
+    | 'waiting'
+    | 'decided'
+    | 'script-ended'
     | 'problem'
   /** The query, the tool or the reason. */
   readonly text: string
@@ -30,6 +35,10 @@ export interface SessionStep {
   readonly fingerprint?: string
   readonly ok?: boolean
   readonly durationMs?: number
+  /** For a call of a script: its number. */
+  readonly inScript?: number
+  /** The id of a script's run. */
+  readonly run?: string
   /** For a surface: how many tools are deferred. */
   readonly deferred?: number
 }
@@ -64,6 +73,8 @@ export interface SessionSummary {
 
 const MAX_STEPS = 600
 const MAX_TEXT = 300
+/** Of a script, and of its answer. */
+const MAX_SCRIPT = 4_000
 /** A surface has about this many tools that are not in the catalogue: the search tool, and usually `call_tool`. */
 const META_TOOLS = 2
 /** The id prefix of sessions of a gateway's clients. */
@@ -103,6 +114,8 @@ export class SessionRecord {
   #topic: string | undefined
   #firstTool: string | undefined
   #callsUnderWay = 0
+  /** Scripts that run, or wait. */
+  readonly #scripts = new Set<string>()
   /** The latest surface; undefined if the session was opened before the inspector. */
   #surface: SeenSurface | undefined
   /** How many tools the last surface deferred while nothing was checked out. */
@@ -162,11 +175,23 @@ export class SessionRecord {
         return this.#startCall(tokensPerTool)
       case 'call-finished': {
         this.#callsUnderWay = Math.max(0, this.#callsUnderWay - 1)
-        const { name, ok, durationMs, code } = event
+        const { name, ok, durationMs, code, toolCallId } = event
         if (!isSearchTool(name)) this.#firstTool ??= name
-        this.#add(event, 'call', code ?? '', { names: [name], ok, durationMs })
+        const [, n] = (this.#scripts.size > 0 && /\.(\d+)$/.exec(toolCallId)) || []
+        const inScript = n === undefined ? {} : { inScript: Number(n) }
+        this.#add(event, 'call', code ?? '', { names: [name], ok, durationMs, ...inScript })
         return { calls: 1, errors: ok ? 0 : 1 }
       }
+      case 'script-started':
+        this.#scripts.add(event.run)
+        return this.#noteScript(event, 'script', event.source)
+      case 'script-paused':
+        return this.#noteScript(event, 'waiting', '', { names: event.names })
+      case 'script-decided':
+        return this.#noteScript(event, 'decided', `${event.granted} allowed, ${event.denied} refused`)
+      case 'script-ended':
+        this.#scripts.delete(event.run)
+        return this.#noteScript(event, 'script-ended', event.answer, { ok: event.ok })
       case 'result-trimmed':
         this.#add(event, 'trimmed', `${event.totalChars} characters cut to ${event.keptChars}`, {
           names: [event.name],
@@ -179,6 +204,16 @@ export class SessionRecord {
       default:
         return {}
     }
+  }
+
+  #noteScript(
+    event: ToolcribEvent & { readonly run: string },
+    kind: SessionStep['kind'],
+    text: string,
+    more: Partial<SessionStep> = {},
+  ): Partial<Totals> {
+    this.#add(event, kind, '', { ...more, run: event.run, text: beginningOf(text, MAX_SCRIPT) })
+    return {}
   }
 
   #checkOut(event: Moved, kind: 'activated' | 'reached'): Partial<Totals> {

@@ -15,7 +15,19 @@ export function SessionPage({ id }: { readonly id: string }) {
   const loaded = useApi(
     'session',
     { id },
-    { after: ['surfaced', 'searched', 'activated', 'evicted', 'call-finished', 'missed'] },
+    {
+      after: [
+        'surfaced',
+        'searched',
+        'activated',
+        'evicted',
+        'call-finished',
+        'missed',
+        'script-started',
+        'script-paused',
+        'script-ended',
+      ],
+    },
   )
   return (
     <Show of={loaded}>

@@ -2,7 +2,9 @@ import type { SessionStep } from '../../../record/session-record.ts'
 import { clock, duration, plural, tokensOf, whole } from '../../format.ts'
 import { linkTo } from '../../router.ts'
 import { Badge, ToolName } from '../../ui/badge.tsx'
+import { Copyable } from '../../ui/copyable.tsx'
 import { Empty } from '../../ui/state.tsx'
+import { LongText } from '../../ui/visible-text.tsx'
 import { foldSteps, type TimelineLine } from './fold-steps.ts'
 
 /** What happened in a session: the latest turn first, and each turn in the order of its steps. */
@@ -18,7 +20,7 @@ export function Timeline({ steps }: { readonly steps: readonly SessionStep[] }) 
           </div>
           <ol class="timeline">
             {lines.map(({ step, index, isMiss }) => (
-              <li key={index} class={step.ok === false ? 'failed' : isMiss ? 'miss' : step.kind}>
+              <li key={index} class={classOf(step, isMiss)}>
                 <span class="wrap">
                   <Step step={step} isMiss={isMiss} growth={growthAfter(steps, index)} />
                 </span>
@@ -114,6 +116,17 @@ function Step({
           {ok === false && <Badge tone="bad">{text || 'failed'}</Badge>}
         </>
       )
+    case 'script':
+    case 'script-ended':
+      return <ScriptText step={step} />
+    case 'waiting':
+      return (
+        <>
+          <Badge tone="warn">waits for a person</Badge> <Names names={names} />
+        </>
+      )
+    case 'decided':
+      return <>Decided: {text}</>
     case 'trimmed':
       return (
         <>
@@ -123,6 +136,26 @@ function Step({
     default:
       return <Badge tone="warn">{text}</Badge>
   }
+}
+
+function classOf({ kind, ok, inScript }: SessionStep, isMiss: boolean): string {
+  const what = ok === false ? 'failed' : isMiss ? 'miss' : kind
+  return inScript === undefined ? what : `${what} inner`
+}
+
+/** The source of a script, or its answer. */
+function ScriptText({ step: { kind, text, ok, run = '' } }: { readonly step: SessionStep }) {
+  return (
+    <>
+      {kind === 'script' ? 'Ran a script' : 'The script ended'}{' '}
+      {ok === false && <Badge tone="bad">failed</Badge>} <span class="muted">· run {run.slice(0, 8)}</span>
+      <details open={kind === 'script-ended'}>
+        <summary>{kind === 'script' ? 'Source' : 'Answer'}</summary>
+        <LongText text={text} />
+        {kind === 'script' && <Copyable text={`toolcrib script replay ${run}`} />}
+      </details>
+    </>
+  )
 }
 
 /** How much larger the next surface is than the one before a step. */
