@@ -102,9 +102,9 @@ const TABLES: readonly Table[] = [
 
 const KINDS: Readonly<Record<string, string>> = {
   text: 'text',
-  texts: 'list of texts',
-  flag: '`true` or `false`',
-  count: 'whole number',
+  texts: 'list',
+  flag: 'boolean',
+  count: 'number',
   number: 'number',
   percent: '0 to 100',
   milliseconds: 'milliseconds',

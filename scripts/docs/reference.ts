@@ -54,26 +54,47 @@ function section(entry: Entry, entries: readonly Entry[]): readonly string[] {
   const types = own.filter((each) => !isLookedUp(each))
   const links = also
     .filter(isLookedUp)
-    .map(({ name, entry: from }) => `[\`${name}\`](${pageOf(from.package)}#${slugOf(name)})`)
+    .map(
+      (each) =>
+        `[\`${each.name}\`](${pageOf(each.entry.package)}#${slugOf(isPlain(each) ? each.entry.name : each.name)})`,
+    )
+  const plain = own
+    .filter((each) => isLookedUp(each) && isPlain(each))
+    .map(({ name, declaration, comment, isValue }) =>
+      [comment && `// ${firstSentence(comment, false)}`, briefly(signatureOf(name, declaration, isValue))]
+        .filter(Boolean)
+        .join('\n'),
+    )
   return [
     `## \`${entry.name}\``,
     entry.comment.replace(/^`toolcrib[\w/-]*`: (.)/, (_, letter: string) => letter.toUpperCase()),
     links.length > 0 ? `Also: ${links.join(', ')}.` : '',
+    plain.length > 0 ? `\`\`\`typescript\n${plain.join('\n\n')}\n\`\`\`` : '',
     ...own
-      .filter(isLookedUp)
-      .flatMap(({ name, declaration, comment, examples }) => [
+      .filter((each) => isLookedUp(each) && !isPlain(each))
+      .flatMap(({ name, declaration, comment, examples, isValue }) => [
         `### ${name}`,
         firstSentence(comment, false),
-        `\`\`\`typescript\n${briefly(signatureOf(name, declaration))}\n\`\`\``,
+        `\`\`\`typescript\n${briefly(signatureOf(name, declaration, isValue))}\n\`\`\``,
         ...examples.map(asProgram),
       ]),
     types.length > 0 ? `Types: ${types.map(({ name }) => `\`${name}\``).join(', ')}.` : '',
   ]
 }
 
-/** What to call, what to pass and what has methods. The other types are what comes back, and editors show them. */
-function isLookedUp({ name, isValue, members }: PublicName): boolean {
-  return isValue || members.length > 0 || /Options$|^EventBody$/.test(name)
+/**
+ * What to call, what to pass and what has methods. The other types are what comes back, and editors show them; so are
+ * classes that no program makes and no page uses.
+ */
+function isLookedUp({ name, isValue, members, declaration }: PublicName): boolean {
+  if (isValue || /Options$|^EventBody$/.test(name)) return true
+  const isUsed = !ts.isClassDeclaration(declaration) || members.some(({ uses }) => uses.length > 0)
+  return members.length > 0 && isUsed
+}
+
+/** Functions, constants and options that need no example of their own: one block for all of an entry point. */
+function isPlain({ declaration, examples, members }: PublicName): boolean {
+  return examples.length === 0 && members.length === 0 && !ts.isClassDeclaration(declaration)
 }
 
 function pageOf(name: string): string {
@@ -82,7 +103,8 @@ function pageOf(name: string): string {
 
 /** In a table, a bar ends the cell. */
 function firstSentence(text: string, isInTable = true): string {
-  const [sentence = ''] = /^[\s\S]*?[.:](?=\s|$)/.exec(text) ?? [text]
+  // A colon ends it where a list or a program follows.
+  const [sentence = ''] = /^[\s\S]*?(?:\.(?=\s|$)|:(?=\n|$))/.exec(text) ?? [text]
   const line = sentence
     .replace(/^`toolcrib[\w/-]*`: (.)/, (_, letter: string) => letter.toUpperCase())
     .replace(/\s+/g, ' ')
@@ -90,12 +112,15 @@ function firstSentence(text: string, isInTable = true): string {
   return isInTable ? line.replaceAll('|', '\\|') : line
 }
 
-/** Comments of members cut to their first sentence. */
+/** Comments of members cut to their first sentence, and without the words that say nothing to a caller. */
 function briefly(signature: string): string {
-  return signature.replace(
-    /\/\*\*([\s\S]*?)\*\//g,
-    (_, text: string) => `/** ${firstSentence(text.replace(/^\s*\*( |$)/gm, '').trim(), false)} */`,
-  )
+  return signature
+    .replace(
+      /\/\*\*([\s\S]*?)\*\//g,
+      (_, text: string) => `// ${firstSentence(text.replace(/^\s*\*( |$)/gm, '').trim(), false)}`,
+    )
+    .replace(/^( +)(?:(?:override|readonly|async) )+/gm, '$1')
+    .replace(/^async function/, 'function')
 }
 
 /** An example as a program that the tests run; its fence may be left out in a comment. */
@@ -104,9 +129,9 @@ function asProgram(text: string): string {
 }
 
 /** A declaration as it is written, without bodies. */
-function signatureOf(name: string, declaration: ts.Declaration): string {
+function signatureOf(name: string, declaration: ts.Declaration, isValue: boolean): string {
   if (ts.isVariableDeclaration(declaration)) return variable(name, declaration)
-  if (ts.isClassDeclaration(declaration)) return classText(declaration)
+  if (ts.isClassDeclaration(declaration)) return classText(declaration, isValue)
   const source = declaration.getSourceFile()
   return source.text
     .slice(declaration.getStart(), endOf(declaration))
@@ -126,8 +151,8 @@ function variable(name: string, declaration: ts.VariableDeclaration): string {
     : `const ${name}`
 }
 
-/** A class with the declarations of its public members. */
-function classText(declaration: ts.ClassDeclaration): string {
+/** A class with the declarations of its public members; with its constructor, if callers have that. */
+function classText(declaration: ts.ClassDeclaration, isValue: boolean): string {
   const source = declaration.getSourceFile()
   const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected
   const [first] = declaration.members
@@ -135,6 +160,7 @@ function classText(declaration: ts.ClassDeclaration): string {
   const members = declaration.members
     .filter((member) => !(member.name && ts.isPrivateIdentifier(member.name)))
     .filter((member) => (ts.getCombinedModifierFlags(member) & hidden) === 0)
+    .filter((member) => isValue || !ts.isConstructorDeclaration(member))
     .map((member) => {
       const [doc] = ts.getJSDocCommentsAndTags(member)
       const from = doc?.getStart() ?? member.getStart()
