@@ -61,9 +61,7 @@ type CoreEventBody =
   | { readonly type: 'auto-activated'; readonly names: readonly string[]; readonly tokens: number }
   | { readonly type: 'evicted'; readonly names: readonly string[]; readonly tokens: number }
   | { readonly type: 'deactivated'; readonly names: readonly string[]; readonly tokens: number }
-  /**
-   * `name` is the tool that runs, even if called through `call_tool`; `calledAs` is then the name the model wrote.
-   */
+  /** `name` is the tool that runs, even if called through `call_tool`; `calledAs` is then the name the model wrote. */
   | {
       readonly type: 'call-started'
       readonly toolCallId: string

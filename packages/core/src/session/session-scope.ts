@@ -108,7 +108,7 @@ export class SessionScope implements CallScope, Viewer {
 
   /** The prefix that the next requests begin with if this surface is sent; undefined where nothing new begins. */
   prefixFor(surface: Surface): PromptPrefix | undefined {
-    const { settings, views, spill, scripts, skills } = this.#options
+    const { settings, views } = this.#options
     const { prefix } = views
     if (prefix?.hasSearch || prefix?.sent.surface === surface || settings.dialect === undefined)
       return undefined
@@ -116,7 +116,7 @@ export class SessionScope implements CallScope, Viewer {
     const isReachable = this.view.deferred.size === 0 || this.searchToolName !== undefined
     if (this.strategy === 'append' || !isReachable) return undefined
     const sent: SentRequest = {
-      settings: settingsId(settings.dialect, settings, { spill, scripts, skills }),
+      settings: settingsId(settings.dialect, settings, this.#options),
       surface,
       behind: this.#behind,
       promptNote: this.promptNote,

@@ -23,7 +23,7 @@ describe('what a chat prints of a run', () => {
     })
     const [said, ...lines] = shown.trimEnd().split('\n')
     expect(said).toBe(text)
-    expect(lines[0]).toBe('✗ read denied: word word word word word')
+    expect(lines[0]).toBe('✗ read word word word word word word')
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(40)
   })
 })

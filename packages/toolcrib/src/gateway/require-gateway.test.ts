@@ -198,7 +198,7 @@ describe.skipIf(process.platform === 'win32')('commands about the running gatewa
     for (const command of ['status', 'stop', 'logs'])
       expect(await toolcrib(command)).toMatchObject({
         status: 1,
-        stderr: expect.stringContaining(`; a gateway of ${user} is running; add --config ${user} (source`),
+        stderr: expect.stringContaining(`; a gateway of ${user} is running; add --config ${user}`),
       })
     expect(stopped).toEqual([])
     expect((await toolcrib('stop', '--config', user)).stdout).toContain(url)

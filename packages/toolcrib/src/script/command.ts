@@ -7,8 +7,10 @@ export function scriptCommand(terminal: Terminal): Command {
   return defineCommand(terminal, 'script', HELP, async () => (await import('./run-script.ts')).runScript)
     .description('Replay a script that ran through the gateway, or save one as a tool.')
     .argument('<action>', '"replay" or "save"')
-    .argument('<what>', 'replay: the id of the run; save: the name of the tool')
-    .argument('[run]', 'save: the run whose source is saved; without it, the file as it is now')
+    .argument(
+      '<words...>',
+      'replay: the id of a run; save: the name of the tool, then the run (default: the file as it is now)',
+    )
     .option('--code <file>', 'replay: this program in place of the recorded one')
     .option('--description <text>', 'save: what the tool does')
     .option('--input <schema>', 'save: the JSON schema of "input"')

@@ -23,8 +23,7 @@ export interface ScriptFlags {
 export async function runScript(
   terminal: Terminal,
   action: string,
-  what: string,
-  run: string | undefined,
+  [what = '', run]: readonly string[],
   flags: ScriptFlags,
 ): Promise<number> {
   if (action !== 'replay' && action !== 'save')

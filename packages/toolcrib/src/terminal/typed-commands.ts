@@ -69,6 +69,7 @@ const TAKES_LOCKFILE: ReadonlySet<string> = new Set([
 /** The commands with `--config`. */
 const TAKES_CONFIG: ReadonlySet<string> = new Set([
   ...TAKES_LOCKFILE,
+  'script',
   'status',
   'logs',
   'stop',
