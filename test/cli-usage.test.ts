@@ -51,7 +51,7 @@ describe('words and flags that no config makes right', () => {
 
   it('name what may have been meant', async () => {
     expect((await toolcrib('import', 'cursr')).stderr).toBe(
-      'error unknown client "cursr"; did you mean "cursor"? (usage-invalid)\n',
+      'error unknown client "cursr"; did you mean "cursor"?\n',
     )
   })
 })

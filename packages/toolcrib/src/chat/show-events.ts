@@ -69,7 +69,6 @@ function describeCall({ name, args }: ToolCall): string {
 
 function describeResult({ name, result, durationMs }: CallResult): string {
   const time = pc.dim(`${Math.round(durationMs)} ms`)
-  if (!result.ok)
-    return `${pc.red('✗')} ${oneLine(name)} ${pc.red(oneLine(`${result.code}: ${result.error}`))} ${time}`
+  if (!result.ok) return `${pc.red('✗')} ${oneLine(name)} ${pc.red(oneLine(result.error))} ${time}`
   return `${pc.green('✓')} ${oneLine(name)} ${pc.dim(oneLine(result.value, 70))} ${time}`
 }

@@ -69,6 +69,5 @@ const FAILED: ReadonlySet<string> = new Set(['source-unavailable', 'store-unavai
 function describeFailure({ code, message, hint }: Failure): string {
   const next = hint === undefined ? '' : `\n${hint}`
   const label = code === 'cancelled' ? pc.yellow('cancelled') : pc.red('error')
-  const suffix = code === 'cancelled' ? '' : ` ${pc.dim(`(${code})`)}`
-  return `${label} ${plainLines(message)}${suffix}${next}`
+  return `${label} ${plainLines(message)}${next}`
 }

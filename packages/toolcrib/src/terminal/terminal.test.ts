@@ -48,7 +48,7 @@ describe('a terminal', () => {
     terminal.config = "/my work/it's.toml"
     expect(terminal.hinted('"toolcrib eval"')).toBe(`"npx toolcrib eval --config '/my work/it'\\''s.toml'"`)
     expect(terminal.hinted('\u001B[31mnpm install openai\u001B[39m\n')).toContain('npm install -g openai')
-    for (const rest of ['; start it', ' (config-invalid)'])
+    for (const rest of ['; start it', ' (see the docs)'])
       expect(terminal.hinted(`npm install ioredis${rest}`)).toBe(`npm install -g ioredis${rest}`)
     terminal.note('install it with: npm install @some/sdk')
     expect(stderr()).toBe('install it with: npm install -g @some/sdk\n')

@@ -7,6 +7,7 @@ import { MAX_LIST_BYTES, MessageGuard, type Verdict } from '../message-guard.ts'
 import { type GuardedTransport, handOn, type SendOptions } from '../requests.ts'
 import type { Launcher } from './launcher.ts'
 import { describeBrokenCache, describeCutOff } from './launcher-cache.ts'
+import { describeLauncherFailure } from './launcher-failure.ts'
 import { EDGE_BYTES, LineFramer, type OverlongLine } from './line-framer.ts'
 import { describeExit } from './server-output.ts'
 import { type ServerCommand, ServerProcess } from './server-process.ts'
@@ -100,16 +101,19 @@ export class StdioTransport implements GuardedTransport {
   }
 
   async #start(): Promise<void> {
-    const isLauncher = this.#options.launcher !== undefined
+    const { launcher, command, conceal, env } = this.#options
+    const isLauncher = launcher !== undefined
     const process = await ServerProcess.start({ ...this.#options, isLauncher })
     this.#process = process
     process.stdout.on('data', (chunk: Buffer) => this.#framer.push(chunk))
     process.ended.then(async (exit) => {
       await this.#delivering
-      const { command, conceal, env } = this.#options
       const { lastWords } = process
+      const said = conceal(lastWords)
       this.#closedBecause ??=
-        describeBrokenCache(lastWords, env.HOME, conceal) ?? describeExit(exit, command, conceal(lastWords))
+        describeBrokenCache(lastWords, env.HOME, conceal) ??
+        (isLauncher && !this.#hasSpoken ? describeLauncherFailure(said) : undefined) ??
+        describeExit(exit, command, said)
       this.#closed()
     })
     if (this.#closing) await this.#stop()
