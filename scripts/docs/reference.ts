@@ -59,14 +59,15 @@ function section(entry: Entry, entries: readonly Entry[]): readonly string[] {
     `## \`${entry.name}\``,
     entry.comment.replace(/^`toolcrib[\w/-]*`: (.)/, (_, letter: string) => letter.toUpperCase()),
     links.length > 0 ? `Also: ${links.join(', ')}.` : '',
-    ...own
-      .filter(isLookedUp)
-      .flatMap(({ name, declaration, comment, examples }) => [
-        `### ${name}`,
-        firstSentence(comment, false),
-        `\`\`\`typescript\n${briefly(signatureOf(name, declaration))}\n\`\`\``,
-        ...examples.map(asProgram),
-      ]),
+    ...own.filter(isLookedUp).flatMap(({ name, declaration, comment, examples }) => [
+      `### ${name}`,
+      // The heading says it.
+      /^(?:Options (?:of|for)|`ctx\.) ?\S+\.$/.test(firstSentence(comment, false))
+        ? ''
+        : firstSentence(comment, false),
+      `\`\`\`typescript\n${briefly(signatureOf(name, declaration))}\n\`\`\``,
+      ...examples.map(asProgram),
+    ]),
     types.length > 0 ? `Types: ${types.map(({ name }) => `\`${name}\``).join(', ')}.` : '',
   ]
 }
@@ -90,12 +91,15 @@ function firstSentence(text: string, isInTable = true): string {
   return isInTable ? line.replaceAll('|', '\\|') : line
 }
 
-/** Comments of members cut to their first sentence. */
+/** Comments of members cut to their first sentence, and without the words that say nothing to a caller. */
 function briefly(signature: string): string {
-  return signature.replace(
-    /\/\*\*([\s\S]*?)\*\//g,
-    (_, text: string) => `/** ${firstSentence(text.replace(/^\s*\*( |$)/gm, '').trim(), false)} */`,
-  )
+  return signature
+    .replace(
+      /\/\*\*([\s\S]*?)\*\//g,
+      (_, text: string) => `// ${firstSentence(text.replace(/^\s*\*( |$)/gm, '').trim(), false)}`,
+    )
+    .replace(/^( +)(?:(?:override|readonly|async) )+/gm, '$1')
+    .replace(/^async function/, 'function')
 }
 
 /** An example as a program that the tests run; its fence may be left out in a comment. */
