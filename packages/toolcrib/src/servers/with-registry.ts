@@ -263,7 +263,7 @@ class WaitingLine {
     else {
       const waiting = [...this.#connecting.values()].join(', ')
       const isLong = waiting.includes('(downloading')
-      const about = isLong ? 'a first download may take minutes; Ctrl-C stops it' : this.#about
+      const about = isLong ? 'may take minutes; Ctrl-C stops it' : this.#about
       this.#line.show(`waiting for ${waiting}`, about)
     }
   }
