@@ -13,7 +13,7 @@ export async function writeCommands(): Promise<string> {
     .filter(({ names }) => names.length > 0)
   const helps = new Map<string, readonly string[]>()
   for (const name of groups.flatMap(({ names }) => names))
-    helps.set(name, (await helpOf([name])).trim().split('\n'))
+    helps.set(name, withoutExamples((await helpOf([name])).trim().split('\n')))
   const counts = new Map<string, number>()
   for (const lines of helps.values())
     for (const line of new Set(lines.map(key))) counts.set(line, (counts.get(line) ?? 0) + 1)
@@ -49,8 +49,8 @@ export async function writeCommands(): Promise<string> {
 
 # Commands
 
-What \`toolcrib <command> --help\` prints, except that options and notes of several commands are here, once. [The command
-line](../command-line.md) explains what commands do together.
+What \`toolcrib <command> --help\` prints, without its examples, and with the options and notes of several commands once.
+[The command line](../command-line.md) explains what commands do together.
 
 ${block(
   `${common
@@ -69,6 +69,15 @@ function namesIn(rows: string): string[] {
   return [...rows.matchAll(/^ {2}([a-z][a-z-]*)/gm)]
     .map(([, name = '']) => name)
     .filter((name) => name !== 'help')
+}
+
+/** An example, and what is said of its names, is for somebody at a terminal. */
+function withoutExamples(all: readonly string[]): readonly string[] {
+  const lines = all.filter((line) => !/ are (?:examples;|servers of the demo)/.test(line))
+  const from = lines.indexOf('Examples:')
+  if (from < 0) return lines
+  const length = lines.slice(from + 1).findIndex((line) => !line.startsWith('  '))
+  return lines.filter((_, index) => index < from || (length >= 0 && index > from + length))
 }
 
 /** Columns differ from command to command. */

@@ -103,7 +103,7 @@ const TABLES: readonly Table[] = [
 const KINDS: Readonly<Record<string, string>> = {
   text: 'text',
   texts: 'list of texts',
-  flag: '`true` or `false`',
+  flag: 'boolean',
   count: 'whole number',
   number: 'number',
   percent: '0 to 100',
