@@ -26,7 +26,7 @@ export interface Features {
 }
 
 /**
- * Fitted by scripts/train/listwise.ts; models/README.md says on what, and what each weight does. The sum orders the
+ * Fitted by scripts/train/listwise.ts; models/README.md says on what. The sum orders the
  * candidates; one unit of it multiplies the odds of a candidate against the others by e.
  */
 export const WEIGHTS: Features = {

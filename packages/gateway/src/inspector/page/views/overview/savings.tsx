@@ -33,7 +33,7 @@ export function Savings({ data: { today, total, since } }: { readonly data: Outp
 
 function searchNote({ searches, misses }: Output<'overview'>['today']): string {
   if (misses > 0) return `${whole(misses)} found nothing`
-  return searches === 0 ? 'no searches yet' : 'each found something'
+  return searches === 0 ? 'no searches yet' : 'each had a match'
 }
 
 function PriceChoice() {
