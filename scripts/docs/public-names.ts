@@ -187,7 +187,8 @@ export function readGaps(entries: readonly Entry[]): {
     entries,
   )) {
     const place = placeOf(declaration)
-    if (comment === '') comments.add(`${place}: ${name} has no doc comment`)
+    // The name of options says whose they are.
+    if (comment === '' && !name.endsWith('Options')) comments.add(`${place}: ${name} has no doc comment`)
     if (isValue && own.length === 0 && uses.length === 0)
       examples.add(`${place}: no program in README, docs/ or an @example uses ${name}`)
     if (!ts.isClassDeclaration(declaration)) continue

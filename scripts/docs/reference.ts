@@ -61,10 +61,7 @@ function section(entry: Entry, entries: readonly Entry[]): readonly string[] {
     links.length > 0 ? `Also: ${links.join(', ')}.` : '',
     ...own.filter(isLookedUp).flatMap(({ name, declaration, comment, examples }) => [
       `### ${name}`,
-      // The heading says it.
-      /^(?:Options (?:of|for)|`ctx\.) ?\S+\.$/.test(firstSentence(comment, false))
-        ? ''
-        : firstSentence(comment, false),
+      firstSentence(comment, false),
       `\`\`\`typescript\n${briefly(signatureOf(name, declaration))}\n\`\`\``,
       ...examples.map(asProgram),
     ]),

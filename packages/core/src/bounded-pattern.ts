@@ -3,7 +3,6 @@ import { type PatternProgram, readProgram, type Step } from './pattern-program.t
 import type { Assertion } from './pattern-syntax.ts'
 import { WorkBudget } from './time.ts'
 
-/** Options of a pattern. */
 export interface PatternOptions {
   /** Ignores case. */
   readonly ignoreCase?: boolean

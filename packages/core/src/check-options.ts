@@ -88,19 +88,16 @@ function expectedNumber(least: number, most: number): string {
   return least === Number.NEGATIVE_INFINITY ? 'a number' : `a number, ${least} or more`
 }
 
-/** A text. */
 export const anyText: ValueCheck = {
   expected: 'a string',
   accepts: (value) => typeof value === 'string',
 }
 
-/** A list of texts. */
 export const textList: ValueCheck = {
   expected: 'an array of strings',
   accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
 }
 
-/** A list. */
 export const anyList: ValueCheck = {
   expected: 'an array',
   accepts: (value) => Array.isArray(value),
@@ -112,7 +109,6 @@ export const trueOrFalse: ValueCheck = {
   accepts: (value) => typeof value === 'boolean',
 }
 
-/** A function. */
 export const anyFunction: ValueCheck = {
   expected: 'a function',
   accepts: (value) => typeof value === 'function',

@@ -40,7 +40,6 @@ import type { SearchKind } from './skills/skill-shelf.ts'
 import type { TokenCounter } from './text.ts'
 import { type Clock, readClock } from './time.ts'
 
-/** Options of a registry that a session may override. */
 export interface SharedOptions<Dialect extends SessionDialect = SessionDialect> {
   /** full: every schema, every turn; lazy: deferrable tools once activated; auto (default): lazy when there are many. */
   readonly mode?: Mode
@@ -128,7 +127,6 @@ export interface SessionOptions<Dialect extends SessionDialect = SessionDialect>
   extends SharedOptions<Dialect>,
     SessionOrigin {}
 
-/** Options of `registry.search()`. */
 export interface RegistrySearchOptions extends SearchOptions {
   readonly searcher?: SearcherName | Searcher
   /** Replaces the registry's own policy. */

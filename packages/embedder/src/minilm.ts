@@ -9,7 +9,6 @@ const MAX_TOKENS = 256
 /** Texts of similar length are embedded in one batch. */
 const BATCH_SIZE = 32
 
-/** Options of `minilm()`. */
 export interface MiniLmOptions {
   /** The model folder: `tokenizer.json`, and `model_quantized.onnx` in it or in its `onnx` subfolder. */
   readonly folder: string
@@ -47,7 +46,6 @@ export function minilm(options: MiniLmOptions): Embedder {
   }
 }
 
-/** The loaded model. */
 export class MiniLm {
   readonly vocabulary: ReadonlyMap<string, number>
   readonly #runtime: OnnxRuntime

@@ -12,7 +12,6 @@ const MAX_LEVELS = 4
  */
 export const RELATED_FROM = 0.2
 
-/** Options of `staticEmbedder()`. */
 export interface StaticEmbedderOptions {
   /** A model file made by `npm run train`. Defaults to the one in the package. */
   readonly path?: string

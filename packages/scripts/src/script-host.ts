@@ -37,7 +37,6 @@ export interface ScriptTool {
 /** One call of a script. */
 export interface ScriptCall {
   readonly toolCallId: string
-  /** The registered name. */
   readonly name: string
   readonly args: unknown
 }

@@ -4,7 +4,6 @@ import { anyList, anyObject, checkOptions, type OptionRules, objectWith } from '
 import { limitsOf, type ScriptLimits } from './limits.ts'
 import { Scripts } from './runner.ts'
 
-/** Options of `scripts()`. */
 export interface ScriptsOptions {
   /** Keeps paused scripts, for other processes too. In memory by default. */
   readonly store?: Store

@@ -47,7 +47,6 @@ export interface SharedRunOptions<Message = unknown> extends SpendLimits {
   readonly timing?: Timing
 }
 
-/** Options of one run. */
 export interface AgentOptions<
   SomeModel extends Model = Model,
   Schema extends SchemaInput = SchemaInput,

@@ -19,7 +19,6 @@ export interface Model<Message = unknown, Request = unknown, Response = unknown>
 export type MessageOfModel<SomeModel> =
   SomeModel extends Model<infer Message, infer _Request, infer _Response> ? Message : never
 
-/** Options of one request: its cancellation, whether tools may be called, and who receives the text. */
 export interface SendOptions {
   readonly signal: AbortSignal
   /** False for a turn without tools: they stay in the request, which keeps its cached prefix, but may not be called. */

@@ -19,7 +19,6 @@ export function runAgent<SomeModel extends Model, const Schema extends SchemaInp
   return withSteps(run, options?.session) as never
 }
 
-/** Options of a run that continues: those of the run that paused, the run as it was saved, and a person's answers. */
 export type ResumeOptions<
   SomeModel extends Model = Model,
   Schema extends SchemaInput = SchemaInput,

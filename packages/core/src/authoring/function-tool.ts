@@ -3,7 +3,6 @@ import { isRecord } from '../json.ts'
 import type { Returned, Tool, ToolContext } from '../tool.ts'
 import { defineTool, type InputOf, type SchemaInput, type ToolDraft } from './define-tool.ts'
 
-/** Options for registering a plain function as a tool: a description and any other tool field. */
 export type FunctionOptions<Schema> = Omit<ToolDraft<Schema>, 'inputSchema' | 'execute' | 'name'> & {
   /** Defaults to the function's own name. */
   readonly name?: string

@@ -14,7 +14,6 @@ export interface Spill {
   get(sessionId: string, handle: string): string | undefined | Promise<string | undefined>
 }
 
-/** Options of `memorySpill()`. */
 export interface MemorySpillOptions {
   /** Texts kept at once, over all sessions; 200. */
   readonly maxEntries?: number

@@ -3,7 +3,6 @@ import { isRecord } from '../json.ts'
 import type { Store } from '../store/store.ts'
 import type { Spill } from './spill.ts'
 
-/** Options of `storeSpill()`. */
 export interface StoreSpillOptions {
   /** How long a text is kept; 30 minutes by default. */
   readonly ttlMs?: number

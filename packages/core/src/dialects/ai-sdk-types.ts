@@ -59,7 +59,6 @@ export interface TargetCall {
   readonly annotations?: ToolAnnotations
 }
 
-/** Options of `toExecutableTools()`. */
 export interface ExecutableToolsOptions {
   /** Whether a call must wait for a person. Decided for each call; meta-tools never wait. Default: no call waits. */
   readonly needsApproval?: (call: TargetCall) => boolean

@@ -61,7 +61,6 @@ export interface AiSdkDialect<Schema, Message>
 
 type SessionOfTools = Pick<Session, 'surface' | 'execute' | 'scope'>
 
-/** Options of `aiSdk()`. */
 export interface AiSdkOptions<Schema> {
   /** `jsonSchema` of the `ai` package the host uses. */
   readonly jsonSchema: (schema: ObjectSchema) => Schema

@@ -4,7 +4,6 @@ import type { StreamReader } from './dialect.ts'
 import { readIndex, readText } from './read-value.ts'
 import { readArguments } from './wire-calls.ts'
 
-/** A partially received block. */
 interface PartialBlock {
   text: string
   json: string

@@ -48,7 +48,6 @@ export type OpenAiResponsesDialect = Dialect<
   OpenAI.Responses.Tool
 >
 
-/** Options for tools in the Responses API. */
 export interface OpenAiResponsesOptions {
   /** Tools that programs written by the model may call, by name. Only the model calls tools that are not listed. */
   readonly allowedCallers?: ResponsesCallers

@@ -17,7 +17,6 @@ import type { Catalogue } from './catalogue.ts'
 import { type Deferral, Entry, measureDefinition } from './entry.ts'
 import { PermittingNames } from './name-patterns.ts'
 
-/** Options for registering one tool. */
 export interface RegisterOptions {
   /** The plugin it belongs to; without it, the tool is built in. */
   readonly pluginId?: string
@@ -34,7 +33,6 @@ export interface RegisterOptions {
   readonly replace?: boolean
 }
 
-/** Options for registering a server's tools. */
 export interface SyncOptions {
   /** false pins all its tools. */
   readonly lazy?: boolean

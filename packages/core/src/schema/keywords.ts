@@ -1,6 +1,5 @@
 import { isRecord } from '../json.ts'
 
-/** A schema. */
 export type SchemaPart = boolean | SchemaNode
 
 /** A schema that is an object. */

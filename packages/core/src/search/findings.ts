@@ -13,7 +13,6 @@ import {
 export const DEFAULT_LIMIT = 5
 const MAX_LIMIT = 1000
 
-/** Options of `CatalogueSearch.search()`. */
 export interface CatalogueSearchOptions {
   /** Maximum matches to return, 1 to 1,000; 5 by default. Names in `select:` are all returned. */
   readonly limit?: number

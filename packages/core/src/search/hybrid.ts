@@ -24,7 +24,6 @@ import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.t
 const MAX_TERMS_BY_MEANING = 8
 const MAX_TERMS_BY_SPELLING = 8
 
-/** Options of `hybrid()`. */
 export interface HybridOptions extends DeadlineOptions {
   readonly embedder: Embedder
   /** What served similar requests before. None by default; a search may bring its own. */

@@ -2,7 +2,6 @@ import { anyText, numberFrom, type OptionRules } from '../check-options.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 import type { SearchVerdict } from './searcher.ts'
 
-/** Options of a search. */
 export interface SearchOptions {
   /** Maximum matches, 1 to 100. 5 by default. */
   readonly limit?: number

@@ -11,7 +11,6 @@ import { type VectorSearcher, vectorSearcher } from './vectors/vector-searcher.t
 /** Minimum listings to score exactly: a sketch may misplace a listing by a few hundred positions, rarely more. */
 const MIN_CANDIDATES = 256
 
-/** Options of `semantic()`. */
 export interface SemanticOptions extends DeadlineOptions {
   readonly embedder: Embedder
 }

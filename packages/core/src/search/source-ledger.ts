@@ -26,7 +26,6 @@ export class SourceLedger {
     return this.#approved > 0
   }
 
-  /** The number of sources. */
   get size(): number {
     return Object.values(this.#sources).reduce((sum, { size }) => sum + size, 0)
   }

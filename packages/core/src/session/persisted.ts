@@ -47,7 +47,6 @@ export interface Past<Value> {
 
 /** Where a value is kept, and the timers. */
 export interface StorePlace {
-  /** The session. */
   readonly id: string
   /** Identifies this copy of the session among those that write to the same key; new each time it is opened. */
   readonly writer: string

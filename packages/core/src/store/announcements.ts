@@ -71,7 +71,6 @@ export function tell(call: () => void): void {
   }
 }
 
-/** Options of `announcementBoard()`. */
 export interface AnnouncementBoardOptions {
   /** How many messages are kept for later subscribers; 1,000 by default. */
   readonly maxKept?: number

@@ -11,7 +11,6 @@ import { type Clock, readClock } from '../time.ts'
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
 import { checkKey, decodeValue, type EncodedValue, encodeValue, expiryOf } from './stored-value.ts'
 
-/** Options of `memoryStore()`. */
 export interface MemoryStoreOptions {
   /** The maximum number of entries. Default: 100,000. */
   readonly maxEntries?: number

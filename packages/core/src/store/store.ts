@@ -10,7 +10,6 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue | undefined }
 
-/** Options of one write. */
 export interface WriteOptions {
   /** Milliseconds until the value expires, more than 0. Without it the value never expires. */
   readonly ttlMs?: number | undefined

@@ -10,7 +10,6 @@ import { describeError, ToolcribError } from '../errors.ts'
 import { type Clock, readClock, type Schedule, scheduleInBackground, waitPatiently } from '../time.ts'
 import type { Change, Store, StoredValue, WriteOptions } from './store.ts'
 
-/** Options of `watchStore()`. */
 export interface WatchStoreOptions {
   /** How long an operation may take; 5,000 by default. */
   readonly patienceMs?: number

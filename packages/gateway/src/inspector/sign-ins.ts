@@ -8,7 +8,6 @@ export const CALLBACK_PATH = '/oauth/callback'
 /** How long the user may take to consent. */
 const CONSENT_MS = 10 * 60 * 1_000
 
-/** Options of `SignIns`. */
 export interface SignInsOptions {
   /** Where the page is served, such as `http://127.0.0.1:7117`; can be changed later. */
   readonly origin: string

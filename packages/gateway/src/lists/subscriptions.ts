@@ -8,7 +8,6 @@ export interface WatchedResource extends OwnedItem {
   readonly sessionKey?: string | undefined
 }
 
-/** A watched resource. */
 interface Watched extends WatchedResource {
   readonly listeners: Set<() => void>
   /** Ends the subscription at the server. */

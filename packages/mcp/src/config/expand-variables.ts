@@ -6,7 +6,6 @@ export type Expanded =
   /** The text between the braces that is not a variable. */
   | { readonly unknown: string }
 
-/** The values of variables. */
 export interface Variables {
   readonly env: Readonly<Record<string, string | undefined>>
   /** The value of `${workspaceFolder}`. */

@@ -100,7 +100,6 @@ function asRead(server: ServerConfig): ServerConfig {
   return Reflect.has(server, WRITTEN) ? server : remember(server, server)
 }
 
-/** Options of `readConfig()`. */
 export interface ReadOptions {
   /** The values of `${NAME}`. Default: none. */
   readonly env?: Environment

@@ -31,7 +31,6 @@ export class MessageGuard {
   isLossless = false
   /** Removes the secrets of the server's config from a text; undefined if it has none. */
   conceal: TextChange | undefined
-  /** The pending requests. */
   readonly #waiting = new Map<Id, Waiting>()
   readonly #cancelled = new Set<Id>()
   readonly #announced = new Set<string>()
@@ -167,7 +166,6 @@ export class MessageGuard {
   }
 }
 
-/** A pending request. */
 interface Waiting {
   readonly method: string
   /** Upkeep does not count as use. */

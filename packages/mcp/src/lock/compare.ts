@@ -51,7 +51,6 @@ interface ToolPlace {
   readonly server: string
   /** The server's own name for it. */
   readonly tool: string
-  /** Its registered name. */
   readonly name: string
 }
 

@@ -9,7 +9,6 @@ import { MessageGuard } from '../connection/message-guard.ts'
 import { type GuardedTransport, handOn, type SendOptions } from '../connection/requests.ts'
 import type { Lockfile } from '../lock/lockfile.ts'
 
-/** The initial state. */
 export interface WorldOptions {
   readonly isRemembered?: boolean
   readonly failures?: number

@@ -38,7 +38,6 @@ export function isSessionLost(error: unknown): boolean {
   return isHttpFailure(error) && error.status === 404
 }
 
-/** A call that failed. */
 interface FailedCall {
   readonly server: string
   readonly tool: string

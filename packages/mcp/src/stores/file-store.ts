@@ -24,7 +24,6 @@ import type { Disk } from './files/disk.ts'
 import { Sweeper } from './files/sweeper.ts'
 import { type Head, ValueFolder } from './files/value-folder.ts'
 
-/** Options of `fileStore()`. */
 export interface FileStoreOptions {
   /** The folder of the files. Created by the first write, readable only by its owner. */
   readonly directory: string

@@ -1,7 +1,6 @@
 import { type Session, ToolcribError, type ToolResult } from '@toolcrib/core'
 import { aiSdk, type ExecutableToolsOptions } from '@toolcrib/core/ai-sdk'
 
-/** Options of the adapters. */
 export type AdapterOptions = ExecutableToolsOptions
 
 /** A dialect without a provider: plain JSON Schemas, and names that every provider accepts. */

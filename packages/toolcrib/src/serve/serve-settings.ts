@@ -66,7 +66,6 @@ export class Linger {
     this.#isInteractive = isInteractive
   }
 
-  /** The maximum. */
   get longestMs(): number {
     return (this.#seconds ?? LINGER_S) * 1_000
   }

@@ -13,7 +13,6 @@ export interface OwnProgram {
   readonly install?: string
 }
 
-/** The default program. */
 export const TOOLCRIB: OwnProgram = { name: 'toolcrib', command: 'toolcrib', args: [] }
 
 export interface ProgramPlace {

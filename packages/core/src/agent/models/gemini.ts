@@ -13,7 +13,6 @@ import { sdkLoader, withHostTools } from './sdk.ts'
 /** A model that speaks Gemini's dialect. */
 export type GeminiModel = Model<Content, GeminiRequest, GeminiResponse>
 
-/** Options of `geminiModel()`. */
 export interface GeminiModelOptions {
   readonly model: string
   /** Your own client; otherwise one is created from the two options below and the SDK's environment variables. */

@@ -17,7 +17,6 @@ export type MessagesParams = Partial<
     Pick<Anthropic.MessageCreateParamsStreaming, 'tools' | 'container'>
 >
 
-/** Options of a model behind the Messages API. */
 export interface MessagesModelOptions {
   readonly model: string
   /** Your own client; otherwise one is created from the two options below. */

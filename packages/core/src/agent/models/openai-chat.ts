@@ -14,7 +14,6 @@ import { CLIENT_RULES, type OpenAiClientOptions, openAiClient, withHint, withHos
 /** A model that speaks Chat Completions. */
 export type OpenAiChatModel = Model<OpenAI.ChatCompletionMessageParam, ChatRequest, OpenAI.ChatCompletion>
 
-/** Options of `openaiChatModel()`. */
 export interface OpenAiChatModelOptions extends OpenAiChatOptions, OpenAiClientOptions {
   readonly model: string
   /** Further fields of the request: temperature, limits, fields of your server, functions that you run yourself. */

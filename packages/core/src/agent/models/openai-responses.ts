@@ -30,7 +30,6 @@ export type OpenAiResponsesModel = Model<
   OpenAI.Responses.Response
 >
 
-/** Options of `openaiResponsesModel()`. */
 export interface OpenAiResponsesModelOptions extends OpenAiResponsesOptions, OpenAiClientOptions {
   readonly model: string
   /**

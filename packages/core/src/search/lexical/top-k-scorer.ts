@@ -28,7 +28,6 @@ export interface TopKQuery {
 
 /** How well one listing fits by its words. */
 export interface Tally {
-  /** Its number. */
   readonly listing: number
   readonly score: number
   /** The share of the query that it covers, weighted by rarity. */

@@ -48,7 +48,6 @@ const MAX_OWNER_CHARS = 300
 /** Owners below one. Of further ones nothing is remembered, since it could not be found again to forget it. */
 const MAX_OWNERS = 10_000
 
-/** Options of `usageMemory()`. */
 export interface UsageMemoryOptions {
   /** Where it is kept. */
   readonly store: Store
