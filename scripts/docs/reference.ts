@@ -59,19 +59,26 @@ function section(entry: Entry, entries: readonly Entry[]): readonly string[] {
     `## \`${entry.name}\``,
     entry.comment.replace(/^`toolcrib[\w/-]*`: (.)/, (_, letter: string) => letter.toUpperCase()),
     links.length > 0 ? `Also: ${links.join(', ')}.` : '',
-    ...own.filter(isLookedUp).flatMap(({ name, declaration, comment, examples }) => [
-      `### ${name}`,
-      firstSentence(comment, false),
-      `\`\`\`typescript\n${briefly(signatureOf(name, declaration))}\n\`\`\``,
-      ...examples.map(asProgram),
-    ]),
+    ...own
+      .filter(isLookedUp)
+      .flatMap(({ name, declaration, comment, examples, isValue }) => [
+        `### ${name}`,
+        firstSentence(comment, false),
+        `\`\`\`typescript\n${briefly(signatureOf(name, declaration, isValue))}\n\`\`\``,
+        ...examples.map(asProgram),
+      ]),
     types.length > 0 ? `Types: ${types.map(({ name }) => `\`${name}\``).join(', ')}.` : '',
   ]
 }
 
-/** What to call, what to pass and what has methods. The other types are what comes back, and editors show them. */
-function isLookedUp({ name, isValue, members }: PublicName): boolean {
-  return isValue || members.length > 0 || /Options$|^EventBody$/.test(name)
+/**
+ * What to call, what to pass and what has methods. The other types are what comes back, and editors show them; so are
+ * classes that no program makes and no page uses.
+ */
+function isLookedUp({ name, isValue, members, declaration }: PublicName): boolean {
+  if (isValue || /Options$|^EventBody$/.test(name)) return true
+  const isUsed = !ts.isClassDeclaration(declaration) || members.some(({ uses }) => uses.length > 0)
+  return members.length > 0 && isUsed
 }
 
 function pageOf(name: string): string {
@@ -105,9 +112,9 @@ function asProgram(text: string): string {
 }
 
 /** A declaration as it is written, without bodies. */
-function signatureOf(name: string, declaration: ts.Declaration): string {
+function signatureOf(name: string, declaration: ts.Declaration, isValue: boolean): string {
   if (ts.isVariableDeclaration(declaration)) return variable(name, declaration)
-  if (ts.isClassDeclaration(declaration)) return classText(declaration)
+  if (ts.isClassDeclaration(declaration)) return classText(declaration, isValue)
   const source = declaration.getSourceFile()
   return source.text
     .slice(declaration.getStart(), endOf(declaration))
@@ -127,8 +134,8 @@ function variable(name: string, declaration: ts.VariableDeclaration): string {
     : `const ${name}`
 }
 
-/** A class with the declarations of its public members. */
-function classText(declaration: ts.ClassDeclaration): string {
+/** A class with the declarations of its public members; with its constructor, if callers have that. */
+function classText(declaration: ts.ClassDeclaration, isValue: boolean): string {
   const source = declaration.getSourceFile()
   const hidden = ts.ModifierFlags.Private | ts.ModifierFlags.Protected
   const [first] = declaration.members
@@ -136,6 +143,7 @@ function classText(declaration: ts.ClassDeclaration): string {
   const members = declaration.members
     .filter((member) => !(member.name && ts.isPrivateIdentifier(member.name)))
     .filter((member) => (ts.getCombinedModifierFlags(member) & hidden) === 0)
+    .filter((member) => isValue || !ts.isConstructorDeclaration(member))
     .map((member) => {
       const [doc] = ts.getJSDocCommentsAndTags(member)
       const from = doc?.getStart() ?? member.getStart()
