@@ -12,13 +12,12 @@ export function lockCommand(terminal: Terminal): Command {
 const HELP = `
 Starts the servers of the project's config and approves everything they list; if there already is a lockfile, look at \
 "toolcrib diff" first. The servers of your user config have a lockfile beside that file; lock them with --config.
-Commit toolcrib.lock, which has one line per tool and prompt for review, and toolcrib.lock.gz, which has the definitions for "toolcrib diff". Variables are written by name. A literal that looks like a secret is written as a \
-digest and reported; use a \${VARIABLE} instead.
+Commit toolcrib.lock, for review, and toolcrib.lock.gz, which has the definitions for "toolcrib diff". A literal that looks like a \
+secret is written as a digest and reported; use a \${VARIABLE} instead.
 
-After that, a tool whose name, title, description, schemas, annotations or user interface change is quarantined: it is neither \
-found nor callable. So are prompts, resources and templates; changed instructions are left out. A server whose command changes is not started. "toolcrib approve" approves the change. A damaged lockfile is \
-replaced, and its content ignored. A server that cannot be asked keeps its earlier approval; when no server can be asked, \
-nothing is written.
+After that, tools, prompts, resources and instructions that change are held back, and a server whose command changes is not \
+started, until "toolcrib approve". A server that cannot be asked keeps its earlier approval; when none can be asked, nothing is \
+written.
 
 Examples:
   toolcrib lock

@@ -21,13 +21,9 @@ export function memoryCommand(terminal: Terminal): Command {
 
 const HELP = `
 When a model searches, calls a tool that the search returned, and the call succeeds, serve and chat remember that this tool \
-served such a request. Later searches for similar requests rank it higher. What is remembered:
-  - a vector of the request without its values (quotations, paths, numbers), not its text; the words of a short request can be \
-guessed from its vector
-  - the tool, its server, how often, and when; half of the weight fades in 30 days
-  - at most 500 requests per config, or per client where several have tokens of their own, in files of your state folder; nothing is sent anywhere
-A success also fades when its tool is shown first for a similar request and another one is used. Servers cannot write here, and \
-what was learned under one policy or profile has no influence on another.
+served such a request, and rank it higher for similar ones. Kept is a vector of the request without its values (the words of a short \
+request can be guessed from it), the tool, how often and when: at most 500 requests per config or client, in your state folder. \
+Half of the weight fades in 30 days. Nothing is sent anywhere, and servers cannot write here.
 
 Turn it off with one line in the config (or TOOLCRIB_MEMORY=false):
   [tools]
