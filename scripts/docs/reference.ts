@@ -54,13 +54,24 @@ function section(entry: Entry, entries: readonly Entry[]): readonly string[] {
   const types = own.filter((each) => !isLookedUp(each))
   const links = also
     .filter(isLookedUp)
-    .map(({ name, entry: from }) => `[\`${name}\`](${pageOf(from.package)}#${slugOf(name)})`)
+    .map(
+      (each) =>
+        `[\`${each.name}\`](${pageOf(each.entry.package)}#${slugOf(isPlain(each) ? each.entry.name : each.name)})`,
+    )
+  const plain = own
+    .filter((each) => isLookedUp(each) && isPlain(each))
+    .map(({ name, declaration, comment, isValue }) =>
+      [comment && `// ${firstSentence(comment, false)}`, briefly(signatureOf(name, declaration, isValue))]
+        .filter(Boolean)
+        .join('\n'),
+    )
   return [
     `## \`${entry.name}\``,
     entry.comment.replace(/^`toolcrib[\w/-]*`: (.)/, (_, letter: string) => letter.toUpperCase()),
     links.length > 0 ? `Also: ${links.join(', ')}.` : '',
+    plain.length > 0 ? `\`\`\`typescript\n${plain.join('\n\n')}\n\`\`\`` : '',
     ...own
-      .filter(isLookedUp)
+      .filter((each) => isLookedUp(each) && !isPlain(each))
       .flatMap(({ name, declaration, comment, examples, isValue }) => [
         `### ${name}`,
         firstSentence(comment, false),
@@ -79,6 +90,11 @@ function isLookedUp({ name, isValue, members, declaration }: PublicName): boolea
   if (isValue || /Options$|^EventBody$/.test(name)) return true
   const isUsed = !ts.isClassDeclaration(declaration) || members.some(({ uses }) => uses.length > 0)
   return members.length > 0 && isUsed
+}
+
+/** Functions, constants and options that need no example of their own: one block for all of an entry point. */
+function isPlain({ declaration, examples, members }: PublicName): boolean {
+  return examples.length === 0 && members.length === 0 && !ts.isClassDeclaration(declaration)
 }
 
 function pageOf(name: string): string {
