@@ -17,7 +17,7 @@ export async function writeCommands(): Promise<string> {
   const counts = new Map<string, number>()
   for (const lines of helps.values())
     for (const line of new Set(lines.map(key))) counts.set(line, (counts.get(line) ?? 0) + 1)
-  const said = [...counts].filter(([line, count]) => count >= SEVERAL && /^-|^(?!Exit codes).*\.$/.test(line))
+  const said = [...counts].filter(([line, count]) => count >= SEVERAL && /^-|\.$/.test(line))
   said.sort(([, one], [, other]) => other - one)
   const shared = new Map<string, string>()
   // A flag that means several things keeps the most frequent of them.
@@ -49,8 +49,8 @@ export async function writeCommands(): Promise<string> {
 
 # Commands
 
-What \`toolcrib <command> --help\` prints, without its examples, and with the options and notes of several commands once.
-[The command line](../command-line.md) explains what commands do together.
+What \`toolcrib <command> --help\` prints, without its examples and exit codes, and with the options and notes of several
+commands once. [The command line](../command-line.md) explains exit codes, and what commands do together.
 
 ${block(
   `${common
@@ -71,9 +71,9 @@ function namesIn(rows: string): string[] {
     .filter((name) => name !== 'help')
 }
 
-/** An example, and what is said of its names, is for somebody at a terminal. */
+/** Examples, what is said of their names, and exit codes are for somebody at a terminal. */
 function withoutExamples(all: readonly string[]): readonly string[] {
-  const lines = all.filter((line) => !/ are (?:examples;|servers of the demo)/.test(line))
+  const lines = all.filter((line) => !/^Exit codes:| are (?:examples;|servers of the demo)/.test(line))
   const from = lines.indexOf('Examples:')
   if (from < 0) return lines
   const length = lines.slice(from + 1).findIndex((line) => !line.startsWith('  '))

@@ -102,9 +102,9 @@ const TABLES: readonly Table[] = [
 
 const KINDS: Readonly<Record<string, string>> = {
   text: 'text',
-  texts: 'list of texts',
+  texts: 'list',
   flag: 'boolean',
-  count: 'whole number',
+  count: 'number',
   number: 'number',
   percent: '0 to 100',
   milliseconds: 'milliseconds',
