@@ -103,7 +103,8 @@ function pageOf(name: string): string {
 
 /** In a table, a bar ends the cell. */
 function firstSentence(text: string, isInTable = true): string {
-  const [sentence = ''] = /^[\s\S]*?[.:](?=\s|$)/.exec(text) ?? [text]
+  // A colon ends it where a list or a program follows.
+  const [sentence = ''] = /^[\s\S]*?(?:\.(?=\s|$)|:(?=\n|$))/.exec(text) ?? [text]
   const line = sentence
     .replace(/^`toolcrib[\w/-]*`: (.)/, (_, letter: string) => letter.toUpperCase())
     .replace(/\s+/g, ' ')
