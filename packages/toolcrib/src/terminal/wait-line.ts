@@ -3,7 +3,8 @@ import { cut } from './text.ts'
 
 /**
  * Shows what a command waits for: on a terminal immediately, on a line that is removed afterwards; elsewhere in one
- * note, once the wait is longer than expected. From then on it also says how to stop or shorten the wait.
+ * note, once the wait is longer than expected, and in another if it may take longer than the first said. From then on it
+ * also says how to stop or shorten the wait.
  */
 export class WaitLine {
   readonly #terminal: Terminal
@@ -11,6 +12,7 @@ export class WaitLine {
   #what = ''
   #about = ''
   #isLong = false
+  readonly #noted = new Set<string>()
   #stopTimer: (() => void) | undefined
 
   constructor(terminal: Terminal) {
@@ -26,9 +28,10 @@ export class WaitLine {
       this.#stopTimer ??= schedule(patienceMs, () => {
         this.#isLong = true
         this.#print()
-        if (!this.#terminal.errors.isTTY) this.#terminal.warn(`${this.#what}, ${this.#about}`)
+        this.#note()
       })
     this.#print()
+    if (this.#isLong) this.#note()
   }
 
   stop(): void {
@@ -36,6 +39,12 @@ export class WaitLine {
     this.#stopTimer = undefined
     this.#isLong = false
     this.#line.clear()
+  }
+
+  #note(): void {
+    if (this.#terminal.errors.isTTY || this.#noted.has(this.#about)) return
+    this.#noted.add(this.#about)
+    this.#terminal.warn(`${this.#what}, ${this.#about}`)
   }
 
   #print(): void {
