@@ -4,7 +4,6 @@ import type { Assertion } from './pattern-syntax.ts'
 import { WorkBudget } from './time.ts'
 
 export interface PatternOptions {
-  /** Ignores case. */
   readonly ignoreCase?: boolean
   /** `^` and `$` also match at line breaks. */
   readonly multiline?: boolean

@@ -103,7 +103,6 @@ export const anyList: ValueCheck = {
   accepts: (value) => Array.isArray(value),
 }
 
-/** `true` or `false`. */
 export const trueOrFalse: ValueCheck = {
   expected: 'true or false',
   accepts: (value) => typeof value === 'boolean',

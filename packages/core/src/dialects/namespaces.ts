@@ -57,7 +57,6 @@ export class Namespaces {
     return this.#byName.get(name)
   }
 
-  /** The namespace of a tool. */
   homeOf(tool: string): Namespace | undefined {
     const namespaces = this.#byGroup.get(groupOf(tool)) ?? []
     return namespaces.find(({ tools }) => tools.some(({ name }) => name === tool))

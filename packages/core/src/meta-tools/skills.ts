@@ -8,7 +8,6 @@ import { clipText, estimateTokens } from '../text.ts'
 import type { Tool, ToolResult } from '../tool.ts'
 import { answer, echo, inputInvalid } from './answer.ts'
 
-/** The skills of one session. */
 export interface SessionSkills {
   readonly list: () => readonly Skill[]
   /** Finds skills, among tools or alone. */

@@ -28,7 +28,6 @@ function marksIn(schema: unknown, path: readonly string[]): HeaderMark[] {
   return [...own, ...properties.flatMap(([name, property]) => marksIn(property, [...path, name]))]
 }
 
-/** The argument at a path. */
 export function argumentAt(args: unknown, path: readonly string[]): unknown {
   let value = args
   for (const name of path) value = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined

@@ -82,7 +82,6 @@ class OpenInspector implements Inspector {
     return isStream ? this.#whileAllowed(response, request) : response
   }
 
-  /** The response that refuses a request. */
   async #refuse(request: Request): Promise<Response | undefined> {
     const sender = await this.#access.check(withToken(request))
     return sender instanceof Response ? sender : undefined

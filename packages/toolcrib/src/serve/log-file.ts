@@ -15,7 +15,6 @@ export interface LogLine {
 /** A larger log is renamed, and a new one begins. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-/** A line in the file. */
 export interface FiledLine extends LogLine {
   /** The gateway that wrote it: several of one config write to one file. */
   readonly pid?: number

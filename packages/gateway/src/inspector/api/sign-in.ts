@@ -35,7 +35,6 @@ export const finishSignIn = writing({ address: text }, ({ signIns }, { address }
   return {}
 })
 
-/** Cancels a sign-in. */
 export const cancelSignIn = writing({ server: text }, ({ signIns }, { server }) => {
   signIns?.cancel(server, 'the sign-in was cancelled on the page')
   return {}

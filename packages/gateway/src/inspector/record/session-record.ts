@@ -101,7 +101,6 @@ export function shownText(tools: number): string {
   return tools === 1 ? '1 tool' : `${tools} tools`
 }
 
-/** The record of one session. */
 export class SessionRecord {
   readonly steps: SessionStep[] = []
   readonly turns: SessionTurn[] = []
