@@ -18,7 +18,7 @@ const SUMMARY_CHARACTERS = 140
 /** Counting pauses after this many tools, so that ten thousand of them do not block the process. */
 const BATCH = 20
 /** Longer texts are estimated, so that none blocks the process. */
-const MAX_EXACT_CHARACTERS = 64_000
+const MAX_EXACT_CHARACTERS = 32_000
 
 interface Counted {
   readonly schema: ToolSchema
