@@ -13,3 +13,11 @@ it('counts names of special tokens as text: any server may write them', async ()
   expect(count('<|endoftext|>')).toBeGreaterThan(1)
   expect(count('ends with <|endoftext|>')).toBeGreaterThan(3)
 })
+
+it('counts long runs, as any server may write them, without an end of work', async () => {
+  const count = await exactTokenCounter()
+  const run = 'a'.repeat(2_000)
+  const exact = countTokens(`${run} and ${run}`)
+  expect(Math.abs(count(`${run} and ${run}`) - exact)).toBeLessThan(exact / 20)
+  for (const sign of ['a', '!', ' ']) expect(count(sign.repeat(400_000))).toBeGreaterThan(400_000 / 128)
+})

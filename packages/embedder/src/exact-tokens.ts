@@ -2,9 +2,12 @@
 import type { TokenCounter } from '@toolcrib/core'
 import { sharedSlices } from '@toolcrib/core/internal'
 
+/** Merging takes time that grows with the square of a run's length, so longer ones count piece by piece. */
+const LONG_RUN = /([\p{L}\p{M}\p{N}]{200}|[^\s\p{L}\p{N}]{200}|\s{200})/u
+
 let counter: Promise<TokenCounter> | undefined
 
-/** The exact counter (o200k). Its tables are large, so they are loaded on first use, in slices. */
+/** The exact counter (o200k); a run of more than 200 letters, signs or spaces is counted in pieces. Its tables are large, so they are loaded on first use, in slices. */
 export function exactTokenCounter(): Promise<TokenCounter> {
   counter ??= loadCounter()
   return counter
@@ -26,5 +29,5 @@ async function loadCounter(): Promise<TokenCounter> {
   const encoding = new BytePairEncodingCore(O200KBase(others))
   Object.assign(encoding, { bytePairStringRankEncoder: ranks })
   // Names of special tokens, as any server may write them, count as text.
-  return (text) => encoding.countNative(text)
+  return (text) => text.split(LONG_RUN).reduce((sum, part) => sum + encoding.countNative(part), 0)
 }

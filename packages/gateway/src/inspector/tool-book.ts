@@ -17,9 +17,8 @@ export interface ToolRow {
 const SUMMARY_CHARACTERS = 140
 /** Counting pauses after this many tools, so that ten thousand of them do not block the process. */
 const BATCH = 20
-/** The exact counter takes seconds for long texts, and for long runs of one kind of character. */
-const MAX_EXACT_CHARACTERS = 64_000
-const LONG_RUN = /[\p{L}\p{M}\p{N}]{200}|[^\s\p{L}\p{N}]{200}|\s{200}/u
+/** Longer texts are estimated, so that none blocks the process. */
+const MAX_EXACT_CHARACTERS = 32_000
 
 interface Counted {
   readonly schema: ToolSchema
@@ -145,8 +144,7 @@ function textOf({ name, description, inputSchema, parameters = inputSchema }: Sh
 /** Counts exactly, but estimates texts that would block the process. */
 async function boundedCounter(): Promise<TokenCounter> {
   const countTokens = await exactTokenCounter()
-  return (text) =>
-    text.length > MAX_EXACT_CHARACTERS || LONG_RUN.test(text) ? estimateTokens(text) : countTokens(text)
+  return (text) => (text.length > MAX_EXACT_CHARACTERS ? estimateTokens(text) : countTokens(text))
 }
 
 function toRow(

@@ -75,6 +75,23 @@ describe('the roll call of replicas', () => {
     expect(await answer).toBe('held')
   })
 
+  it('takes nobody for gone while it could not be recorded itself: others may have failed too', async () => {
+    const { locator, presence, begun, fire } = open()
+    await begun()
+    expect(await locator.isAlive('b')).toBe(false)
+    const noteAlive = presence.noteAlive.bind(presence)
+    presence.noteAlive = () => Promise.reject(new Error('READONLY'))
+    await locator.begin()
+    expect(await locator.isAlive('b')).toBeUndefined()
+    // It tries again soon.
+    presence.noteAlive = noteAlive
+    fire(1_000)
+    await locator.begin()
+    expect(await locator.isAlive('b')).toBeUndefined()
+    fire(ARRIVAL_MS)
+    expect(await locator.isAlive('b')).toBe(false)
+  })
+
   it('waits for a replica that is silent once, and for one that leaves not at all', async () => {
     const { locator, begun, fire, arrive, leave, ask } = open()
     await begun()

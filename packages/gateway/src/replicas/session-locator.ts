@@ -9,6 +9,8 @@ export type Held = 'held' | 'none' | 'unknown'
 /** How often a replica records that it is alive, and how long that is valid. */
 const NOTE_MS = 5_000
 const NOTED_MS = 12_000
+/** How soon it tries again if that failed: until then, others take it for gone. */
+const RETRY_MS = 1_000
 /**
  * After a replica was missing from the list itself, for example because Redis lost its data, the list may lack others
  * for this long.
@@ -118,14 +120,17 @@ export class SessionLocator {
 
   async #note(): Promise<void> {
     this.#stopNoting()
+    let nextMs = NOTE_MS
     try {
       const wasNoted = await this.#presence.noteAlive(this.#messenger.id, NOTED_MS)
       if (!wasNoted) this.#distrustList()
     } catch {
-      // Replicas that cannot be reached are not waited for.
+      // The others may not be recorded either. Replicas that cannot be reached are not waited for.
+      this.#distrustList()
       this.#onFailure()
+      nextMs = RETRY_MS
     }
-    if (!this.#isClosed) this.#stopNoting = this.#schedule(NOTE_MS, () => void this.begin())
+    if (!this.#isClosed) this.#stopNoting = this.#schedule(nextMs, () => void this.begin())
   }
 
   async #ask(session: string): Promise<Held> {

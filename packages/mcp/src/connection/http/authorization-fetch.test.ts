@@ -13,9 +13,13 @@ function reach(server: string) {
   const request = authorizationFetch({
     server: 'vault',
     url: new URL(server),
-    fetch: async (url) => {
+    // Follows redirects by itself unless it is told not to, as the platform's does.
+    fetch: async function fetch(url, init): Promise<Response> {
       fetched.push(String(url))
-      return new Response('{}')
+      const location = new URL(url).searchParams.get('to')
+      if (location === null) return new Response('{}')
+      if (init?.redirect !== 'manual') return fetch(new URL(location, url), init)
+      return new Response(null, { status: 302, headers: { location } })
     },
     signal: new AbortController().signal,
     lookup: async (host) => [{ address: ADDRESSES[host] ?? '93.184.215.16', family: 4 }],
@@ -35,6 +39,16 @@ describe('the fetch of an authorization', () => {
     const { fetched, request } = reach('https://api.example.com/mcp')
     await expect(request(target)).rejects.toThrow('private address')
     expect(fetched).toEqual([])
+  })
+
+  it('follows redirects of the server itself, but not to private addresses, nor with what is posted', async () => {
+    const { fetched, request } = reach('https://api.example.com/mcp')
+    const metadata = 'https://api.example.com/.well-known/oauth-protected-resource'
+    await expect(request(`${metadata}?to=http://169.254.169.254/latest/`)).rejects.toThrow('private address')
+    expect((await request(`${metadata}?to=/moved`)).status).toBe(200)
+    const posted = await request(`${metadata}?to=http://10.0.0.7/`, { method: 'POST', body: 'code=1' })
+    expect(posted.status).toBe(302)
+    expect(fetched.map((url) => new URL(url).origin)).toEqual(Array(4).fill('https://api.example.com'))
   })
 
   it('does not count a server as private for one private address among others', async () => {

@@ -6,6 +6,8 @@ import { networkBackend } from '../../capabilities/network.ts'
 export type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>
 type Lookup = (host: string) => Promise<readonly { readonly address: string; readonly family: number }[]>
 
+const MAX_HOPS = 5
+
 /** Where requests go, and what limits them. */
 export interface AuthorizationPlace {
   readonly server: string
@@ -34,12 +36,20 @@ export function authorizationFetch({
   const scope = { tool: server, sessionId: '', signal, attachments: [], context: undefined }
   // Looked up once: whoever owns the name could change it meanwhile.
   let checked: Promise<boolean> | undefined
-  return async (target, init) => {
+  const reach = async (target: string | URL, init: RequestInit = {}, hops = MAX_HOPS): Promise<Response> => {
     checked ??= isPublic(url.hostname, lookup)
-    if (new URL(target).origin === url.origin || !(await checked)) return fetch(target, init)
-    const network = await networkBackend({ hosts: ['*'], lookup }).open(['*'], scope)
-    return network.fetch(String(target), init)
+    if (!(await checked)) return fetch(target, init)
+    if (new URL(target).origin !== url.origin) {
+      const network = await networkBackend({ hosts: ['*'], lookup }).open(['*'], scope)
+      return network.fetch(String(target), init)
+    }
+    // Redirects of the server itself lead to addresses that it chose, too.
+    const response = await fetch(target, { ...init, redirect: 'manual' })
+    const location = response.status >= 300 && response.status < 400 && response.headers.get('location')
+    if (!location || hops === 0 || (init.method ?? 'GET') !== 'GET') return response
+    return reach(new URL(location, target), init, hops - 1)
   }
+  return (target, init) => reach(target, init)
 }
 
 /** A host counts as public, which is the stricter case, unless all its addresses are private. */
