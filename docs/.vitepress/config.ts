@@ -24,6 +24,8 @@ const GUIDES = [
   'guarding-tools',
   'isolating-servers',
   'scripts',
+  'apis',
+  'skills',
   'costs',
   'security-model',
   'your-programs',

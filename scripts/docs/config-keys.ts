@@ -19,7 +19,7 @@ const TABLES: readonly Table[] = [
   {
     title: 'The top of the file',
     intro: 'Servers can also be under `servers` or `mcpServers`, as other programs write them.',
-    file: 'packages/mcp/src/config/load-config.ts',
+    file: 'packages/mcp/src/config/root-table.ts',
     fields: 'ROOT_FIELDS',
     types: [],
   },
@@ -54,6 +54,20 @@ const TABLES: readonly Table[] = [
     file: 'packages/mcp/src/config/scripts-config.ts',
     fields: 'SCRIPT_FIELDS',
     types: ['packages/mcp/src/config/scripts-config.ts#ScriptsConfig'],
+  },
+  {
+    title: '`[skills]`',
+    intro: 'Instructions that models find and load. See [Skills](../guides/skills.md).',
+    file: 'packages/mcp/src/config/skills-config.ts',
+    fields: 'SKILLS_FIELDS',
+    types: ['packages/mcp/src/config/skills-config.ts#SkillsConfig'],
+  },
+  {
+    title: '`[openapi.NAME]`',
+    intro: 'An API whose operations are tools. See [APIs as tools](../guides/apis.md).',
+    file: 'packages/mcp/src/config/openapi-config.ts',
+    fields: 'OPENAPI_FIELDS',
+    types: ['packages/mcp/src/config/openapi-config.ts#ApiConfig'],
   },
   {
     title: '`[gateway]`',

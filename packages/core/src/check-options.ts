@@ -50,6 +50,14 @@ export function oneOf(...choices: readonly (string | number | boolean)[]): Value
   }
 }
 
+/** An array of these values. */
+export function listOf(...choices: readonly string[]): ValueCheck {
+  return {
+    expected: `an array of ${choices.join(', ')}`,
+    accepts: (value) => Array.isArray(value) && value.every((each) => choices.includes(each)),
+  }
+}
+
 /** A whole number in a range, ends included. */
 export function wholeNumber({ from = 0, to = Number.MAX_SAFE_INTEGER } = {}): ValueCheck {
   const range = to === Number.MAX_SAFE_INTEGER ? `, ${from} or more` : ` from ${from} to ${to}`

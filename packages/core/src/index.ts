@@ -99,6 +99,7 @@ export {
   type UsageMemoryOptions,
   usageMemory,
 } from './search/memory/usage-memory.ts'
+export type { SearcherName } from './search/named-searchers.ts'
 export { parseQuery, type Query } from './search/query/query.ts'
 export { regex } from './search/regex.ts'
 export type { SearchMatch, SearchOptions, SearchResult } from './search/search-result.ts'
@@ -113,7 +114,6 @@ export {
   type SearchMemory,
 } from './search/searcher.ts'
 export { type SemanticOptions, semantic } from './search/semantic.ts'
-export type { SearcherName } from './search/tool-finder.ts'
 export type { Embedder, Vector } from './search/vectors/embedder.ts'
 export type { VectorSearcher } from './search/vectors/vector-searcher.ts'
 export { weighted } from './search/weighted.ts'
@@ -135,6 +135,7 @@ export type {
   TurnRequestOptions,
 } from './session/turn.ts'
 export { HINT_LIMITS, hintLine } from './session/turn-hints.ts'
+export type { SearchKind, Skill } from './skills/skill-shelf.ts'
 export { type MemoryStoreOptions, memoryStore } from './store/memory-store.ts'
 export type { Change, JsonValue, Store, StoredValue, WriteOptions } from './store/store.ts'
 export { estimateTokens, type TokenCounter } from './text.ts'

@@ -41,6 +41,7 @@ export {
   nameSkeletons,
   SEARCH_TOOL_NAMES,
   showHidden,
+  sourceName,
   withoutHidden,
   withoutHiding,
 } from './names.ts'

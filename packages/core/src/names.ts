@@ -91,6 +91,8 @@ export const META_TOOL_NAMES = [
   'call_tool',
   'call_read_tool',
   'read_result',
+  'load_skill',
+  'read_skill_file',
   'run_script',
   'wait_for_servers',
 ] as const
@@ -116,7 +118,7 @@ export function isMetaTool(name: string): boolean {
  */
 export function splitName(name: string): string[] {
   const parts = name
-    .replace(/^mcp[\s_.\-/:]+/i, '')
+    .replace(/^mcp[\s_.\-/:]+|^openapi__/i, '')
     .replace(/(\p{Ll}|\p{N})(\p{Lu})/gu, '$1 $2')
     .replace(/(\p{Lu}+)(\p{Lu}\p{Ll})/gu, '$1 $2')
     .toLowerCase()
@@ -221,23 +223,38 @@ export function isApproved({ source, trust }: Pick<Listing, 'source' | 'trust'>)
   return source.kind !== 'mcp' || trust > 0
 }
 
-/** A short key for a source, equal for equal sources: `builtin`, `plugin:notes`, `mcp:github`. */
+/** The registered name of a tool that is named after its source: `mcp__github__search`, `openapi__stripe__list_charges`. */
+export function servedName(ownName: string, source: ToolSource): string {
+  return `${source.kind}__${sourceName(source)}__${ownName}`
+}
+
+/** The name of the server, plugin or API; '' for built-in tools. */
+export function sourceName(source: ToolSource): string {
+  if (source.kind === 'mcp') return source.server
+  if (source.kind === 'plugin') return source.plugin
+  return source.kind === 'openapi' ? source.api : ''
+}
+
+/** Whether tools of a source are named after it: servers' and APIs', unlike plugins' and built-in ones. */
+export function isServed(source: ToolSource): boolean {
+  return source.kind === 'mcp' || source.kind === 'openapi'
+}
+
+/** A short key for a source, equal for equal sources: `builtin`, `plugin:notes`, `mcp:github`, `openapi:stripe`. */
 export function sourceKey(source: ToolSource): string {
-  if (source.kind === 'plugin') return `plugin:${source.plugin}`
-  if (source.kind === 'mcp') return `mcp:${source.server}`
-  return 'builtin'
+  return source.kind === 'builtin' ? 'builtin' : `${source.kind}:${sourceName(source)}`
 }
 
 /** The source of a key returned by `sourceKey`. */
 export function sourceOfKey(key: string): ToolSource {
-  const [, kind, name = ''] = /^(plugin|mcp):(.*)$/s.exec(key) ?? []
+  const [, kind, name = ''] = /^(plugin|mcp|openapi):(.*)$/s.exec(key) ?? []
   if (kind === 'plugin') return { kind, plugin: name }
+  if (kind === 'openapi') return { kind, api: name }
   return kind === 'mcp' ? { kind, server: name } : { kind: 'builtin' }
 }
 
 /** What a source is called in lists. */
 export function sourceLabel(source: ToolSource): string {
-  if (source.kind === 'mcp') return source.server
-  if (source.kind === 'plugin') return `plugin ${source.plugin}`
-  return 'built in'
+  if (source.kind === 'builtin') return 'built in'
+  return source.kind === 'plugin' ? `plugin ${source.plugin}` : sourceName(source)
 }

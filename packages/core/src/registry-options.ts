@@ -9,6 +9,7 @@ import {
   anyValue,
   checkOptions,
   either,
+  listOf,
   milliseconds,
   numberFrom,
   type OptionRules,
@@ -27,13 +28,15 @@ import type { ReducerLookup } from './reduce/reducer.ts'
 import type { Defer, Mode } from './registry/mode.ts'
 import { bothAsks, checkPolicy, copyPolicy, type Policy } from './registry/policy.ts'
 import type { UsageMemory } from './search/memory/usage-memory.ts'
+import type { SearcherName } from './search/named-searchers.ts'
 import { SEARCH_RULES, type SearchOptions } from './search/search-result.ts'
 import type { Searcher } from './search/searcher.ts'
-import type { SearcherName, ToolFinder } from './search/tool-finder.ts'
+import type { ToolFinder } from './search/tool-finder.ts'
 import type { ScriptEngine } from './session/script-engine.ts'
 import type { ServiceSettings, SessionOrigin } from './session/sessions.ts'
 import { aDialect, type SessionDialect, type SessionSettings } from './session/settings.ts'
 import type { Strategy } from './session/surface.ts'
+import type { SearchKind } from './skills/skill-shelf.ts'
 import type { TokenCounter } from './text.ts'
 import { type Clock, readClock } from './time.ts'
 
@@ -106,6 +109,8 @@ export interface RegistryOptions extends SharedOptions {
   readonly spill?: Spill
   /** Lets the model run programs over tools with `run_script`: `scripts()` of `@toolcrib/scripts`. */
   readonly scripts?: ScriptEngine
+  /** What `tool_search` looks for if the model does not say; tools and skills. */
+  readonly searchKinds?: readonly SearchKind[]
   /** How often in a row a session may make the same call; 25, 0 = no limit. */
   readonly maxIdenticalCalls?: number
   /** How long a search waits for servers that are connecting; 3,000. */
@@ -203,6 +208,7 @@ const REGISTRY_RULES: OptionRules<RegistryOptions> = {
   resultBudgetChars: numberFrom(0),
   spill: objectWith('put', 'get'),
   scripts: objectWith('openSession'),
+  searchKinds: listOf('tool', 'skill'),
   maxIdenticalCalls: wholeNumber(),
   serverWaitMs: milliseconds(),
   countTokens: anyFunction,
@@ -301,6 +307,7 @@ export function serviceSettings(options: RegistryOptions): ServiceSettings {
     reducers,
     spill,
     scripts,
+    searchKinds: options.searchKinds ?? ['tool', 'skill'],
     countTokens,
     now: readClock(clock),
     newId: options.newId ?? (() => crypto.randomUUID()),

@@ -39,6 +39,7 @@ import type { Session } from './session/session.ts'
 import { Sessions } from './session/sessions.ts'
 import type { SessionDialect, SessionSettings } from './session/settings.ts'
 import { type Stats, statsOf } from './session/stats.ts'
+import type { Skill } from './skills/skill-shelf.ts'
 import type { CallResult, Listing, Tool, ToolCall, ToolDefinition, ToolSource } from './tool.ts'
 
 /**
@@ -52,7 +53,6 @@ export class ToolRegistry {
   readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => this.#sessions.source.modes.update())
   readonly #sessions: Sessions
   readonly #registrar: Registrar
-  /** Counts every tool, because a policy depends on the session. */
   readonly #views: ViewBuilder
   #preloaded: readonly string[] = []
   readonly #unmatched: UnmatchedPatterns
@@ -101,23 +101,24 @@ export class ToolRegistry {
     return this.#registrar.syncMcp(server, tools, options)
   }
 
-  /**
-   * Prepares `syncMcp()` of a large list with the same options: copies the tools in slices, so that the process stays responsive.
-   * Registers nothing. The tools must not change afterwards.
-   *
-   * @example
-   * ```ts
-   * import { defineTool, ToolRegistry } from 'toolcrib'
-   *
-   * const registry = new ToolRegistry()
-   * const rain = { name: 'rain', description: 'Tells whether it rains.', inputSchema: {}, execute: () => 'no' }
-   * const tools = [defineTool(rain)]
-   * await registry.prepareMcp('weather', tools)
-   * console.log(registry.syncMcp('weather', tools).added) // [ 'mcp__weather__rain' ]
-   * ```
-   */
+  /** Prepares `syncMcp()` of a large list with the same options, in slices. The tools must not change afterwards. */
   async prepareMcp(server: string, tools: readonly Tool[], options: SyncOptions = {}): Promise<void> {
     await this.#registrar.prepareMcp(server, tools, options)
+  }
+
+  /** Replaces all operations of one API at once; `registerOpenApi()` of `toolcrib/openapi` makes them of a document. */
+  syncOpenApi(api: string, operations: readonly Tool[]): SyncReport {
+    return this.#registrar.syncOpenApi(api, operations)
+  }
+
+  /** Registers a skill: instructions that `tool_search` finds and `load_skill` loads, in sessions opened from then on. */
+  registerSkill(skill: Skill): void {
+    this.#sessions.skills.add(skill)
+  }
+
+  /** Removes a skill; returns false if there was none. */
+  unregisterSkill(name: string): boolean {
+    return this.#sessions.skills.remove(name)
   }
 
   /** Removes a tool; returns false if there was none. */
@@ -125,7 +126,7 @@ export class ToolRegistry {
     return this.#registrar.unregister(name)
   }
 
-  /** Removes the tools of one MCP server, or of all servers; returns how many. */
+  /** Removes the tools of one MCP server, or of all; returns how many. */
   unregisterMcp(server?: string): number {
     return this.#registrar.unregisterMcp(server)
   }

@@ -19,6 +19,7 @@ export type ToolSource =
   | { readonly kind: 'builtin' }
   | { readonly kind: 'plugin'; readonly plugin: string }
   | { readonly kind: 'mcp'; readonly server: string }
+  | { readonly kind: 'openapi'; readonly api: string }
 
 /** MCP's hints about a tool. The tool's author claims them; they are not guarantees. */
 export interface ToolAnnotations {

@@ -16,6 +16,7 @@ export {
   loadConfig,
   readConfig,
 } from './config/load-config.ts'
+export type { ApiConfig } from './config/openapi-config.ts'
 export type { Profile } from './config/profile-config.ts'
 export type { ReadOptions } from './config/read-servers.ts'
 export type { Environment, ServerConfig } from './config/server-config.ts'
@@ -73,7 +74,9 @@ export {
   observeServers,
   openFromConfig,
 } from './open-from-config.ts'
+export type { ApiStatus } from './openapi/open-apis.ts'
 export { ToolScanner } from './scan/tool-scanner.ts'
 export type { CheckedItem, ItemList } from './server/server-items.ts'
+export type { SkippedSkill } from './skills/open-skills.ts'
 export { describeUnmatched, type UnmatchedInConfig, unmatchedInConfig } from './unmatched-in-config.ts'
 export { openUserMemory, type UserMemory } from './user-memory.ts'

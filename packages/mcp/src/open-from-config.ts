@@ -22,6 +22,8 @@ import type { ConnectedServers } from './connected-servers.ts'
 import { FIND_RULES, type FindOptions, type FoundConfig, findConfig } from './find-config.ts'
 import type { ObservedServer } from './lock/lockfile.ts'
 import { whatRuns } from './lock/what-runs.ts'
+import { type ApiStatus, ConfiguredApis } from './openapi/open-apis.ts'
+import { ConfiguredSkills, type SkippedSkill } from './skills/open-skills.ts'
 import { fileStore } from './stores/file-store.ts'
 import { openUserMemory } from './user-memory.ts'
 
@@ -62,6 +64,10 @@ export interface OpenedRegistry extends FoundConfig {
   readonly registry: ToolRegistry
   /** `servers.ready()` waits until they are connected. */
   readonly servers: ConnectedServers
+  /** Resolves with the configured skills that cannot be used; those of the last `reload()`. Never rejects. */
+  skippedSkills(): Promise<readonly SkippedSkill[]>
+  /** Resolves once the documents of the configured APIs were read; those of the last `reload()`. Never rejects. */
+  apis(): Promise<readonly ApiStatus[]>
   /**
    * Applies a config that `findConfig()` returned later, with its lockfiles: changed servers restart, the others keep
    * running. The registry's own options do not change.
@@ -105,7 +111,15 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
     ...(remembered === undefined ? {} : { remembered }),
     ...(onEvent ? { onEvent } : {}),
   })
+  const configured = new ConfiguredApis(registry)
+  let apis = configured.open(found.config.openapi ?? {})
+  const shelves = new ConfiguredSkills(registry)
+  let skills = shelves.open(found.config.skills?.paths)
+  // Sessions show what there is when they are opened.
+  await skills
   const reload = async (next: FoundConfig) => {
+    apis = configured.open(next.config.openapi ?? {})
+    skills = shelves.open(next.config.skills?.paths)
     const before = Object.entries(wanted.servers)
     wanted = wantedServers(next, options)
     // The next lockfile does not have a server that was disabled, so such a server ends first: it is no intruder.
@@ -113,7 +127,7 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
     if (kept.length < before.length) await servers.reload({ servers: Object.fromEntries(kept) })
     // Apply the lock first, so that nothing it rejects can start in between.
     if (locked !== false) await servers.relock(next.lockfile)
-    await servers.reload(wanted)
+    await Promise.all([servers.reload(wanted), apis, skills])
   }
   const restart = async (server: string) => {
     const { [server]: own, ...others } = wanted.servers
@@ -131,7 +145,16 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
     if (store && store !== options.store) await store.close()
     await past?.close()
   }
-  return { ...found, registry, servers, reload, restart, close }
+  return {
+    ...found,
+    registry,
+    servers,
+    apis: () => apis,
+    skippedSkills: () => skills,
+    reload,
+    restart,
+    close,
+  }
 }
 
 const { env: _, store: __, remembered: ___, lockfile: ____, onEvent: _____, ...OTHER_RULES } = CONNECT_RULES

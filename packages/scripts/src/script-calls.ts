@@ -7,6 +7,7 @@ import {
   type ScriptPowers,
   type SessionScope,
   signatureOf,
+  sourceName,
   typeText,
 } from '@toolcrib/core/internal'
 import type { CallOutcome, ScriptCall, ScriptCallOptions, ScriptHost, ScriptTool } from './script-host.ts'
@@ -140,8 +141,8 @@ function scriptTool(entry: Entry): ScriptTool {
 
 /** `.github.create_issue`, or `["my-server"].read`. */
 function pathOf({ source, ownName }: Entry['listing']): string {
-  const owner = source.kind === 'mcp' ? source.server : source.kind === 'plugin' ? source.plugin : undefined
-  return [...(owner === undefined ? [] : [owner]), ownName]
+  return [sourceName(source), ownName]
+    .filter((part) => part !== '')
     .map((part) => (/^[A-Za-z_$][\w$]*$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`))
     .join('')
 }

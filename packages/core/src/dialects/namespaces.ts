@@ -73,7 +73,7 @@ function split(group: string, members: readonly WireTool[]): Namespace[] {
     return {
       // A group never contains a double underscore, since the server's name would have ended there.
       name: index === 0 ? group : `${group}__${index + 1}`,
-      description: `Tools of ${group.replace(/^mcp__/, '')}${part}`,
+      description: `Tools of ${group.replace(/^(mcp|openapi)__/, '')}${part}`,
       tools: members.slice(index * MAX_TOOLS, (index + 1) * MAX_TOOLS),
     }
   })
@@ -81,6 +81,5 @@ function split(group: string, members: readonly WireTool[]): Namespace[] {
 
 /** The prefix of a name. It only groups tools, so a wrong guess is harmless. */
 function groupOf(name: string): string {
-  const server = /^mcp__(.+?)__/.exec(name)?.[1]
-  return server === undefined ? 'tools' : `mcp__${server}`
+  return /^(?:mcp|openapi)__.+?(?=__)/.exec(name)?.[0] ?? 'tools'
 }

@@ -10,6 +10,7 @@ import { HOW_TO_ASK, howToCall } from './answer.ts'
 import { callReadTool, callTool } from './call-tool.ts'
 import { readResult } from './read-result.ts'
 import type { SearchSession, SearchStyle, SearchToolName } from './search-session.ts'
+import { loadSkill, readSkillFile, type SessionSkills, searchingSkills } from './skills.ts'
 import { toolSearch } from './tool-search.ts'
 import { toolSearchRegex } from './tool-search-regex.ts'
 import { toolSearchSelect } from './tool-search-select.ts'
@@ -32,6 +33,8 @@ export interface MetaToolOptions {
   /** For `wait_for_servers`; undefined when it is not shown. */
   readonly servers?: ServerDirectory | undefined
   readonly searchLimit: SearchLimit
+  /** For `load_skill`; undefined when there are none. */
+  readonly skills?: SessionSkills | undefined
   /** For `run_script`; undefined when it is not shown. */
   readonly scripts?: { readonly tool: Tool } | undefined
 }
@@ -40,7 +43,10 @@ type MakeMetaTool = (session: SearchSession, options: MetaToolOptions) => Tool |
 
 /** Every meta-tool, in the order they are shown. Each returns undefined where it is not shown. */
 const META_TOOLS: Readonly<Record<(typeof META_TOOL_NAMES)[number], MakeMetaTool>> = {
-  tool_search: (session, options) => toolSearch(session, { ...options, style: options.searchStyle }) as Tool,
+  tool_search(session, { skills, ...options }) {
+    const search = toolSearch(session, { ...options, style: options.searchStyle }) as Tool
+    return skills ? searchingSkills(search, skills) : search
+  },
   tool_search_regex: (session, options) => toolSearchRegex(session, options) as Tool,
   ToolSearch: (session, options) => toolSearchSelect(session, options) as Tool,
   call_tool(session, { behind, isDispatch, dispatchesLateTools = false, searchTool }) {
@@ -53,6 +59,8 @@ const META_TOOLS: Readonly<Record<(typeof META_TOOL_NAMES)[number], MakeMetaTool
     return isShown ? (callReadTool(session) as Tool) : undefined
   },
   read_result: ({ sessionId }, { spill }) => spill && (readResult({ spill, sessionId }) as Tool),
+  load_skill: (_session, { skills, searchTool }) => skills && (loadSkill(skills, searchTool) as Tool),
+  read_skill_file: (_session, { skills }) => skills && (readSkillFile(skills) as Tool),
   run_script: (_session, { scripts }) => scripts?.tool,
   wait_for_servers: (_session, { behind, servers }) =>
     servers && behind === '' ? (waitForServers(servers) as Tool) : undefined,

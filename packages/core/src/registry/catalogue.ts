@@ -253,5 +253,6 @@ type Skip = { readonly name: string; readonly reason: string }
 function describeSource({ source }: Entry): string {
   if (source.kind === 'mcp') return `by the MCP server "${source.server}"`
   if (source.kind === 'plugin') return `by the plugin "${source.plugin}"`
+  if (source.kind === 'openapi') return `by the API "${source.api}"`
   return 'as a built-in'
 }

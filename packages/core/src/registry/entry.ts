@@ -1,7 +1,7 @@
 import { checkCapabilityRequest } from '../capability.ts'
 import { ToolcribError } from '../errors.ts'
 import { hashText, isRecord } from '../json.ts'
-import { nameSkeletons, sourceKey, withoutHidden } from '../names.ts'
+import { nameSkeletons, sourceKey, sourceName, withoutHidden } from '../names.ts'
 import { copySchema } from '../schema/copy-schema.ts'
 import { estimateTokens } from '../text.ts'
 import type { Listing, Tool, ToolDefinition, ToolSource } from '../tool.ts'
@@ -20,7 +20,7 @@ export interface EntryOptions {
   readonly deferral: Deferral
   readonly searchHint?: string | undefined
   readonly trust: number
-  /** True for a tool of a server without `trust`. */
+  /** True for a tool of a server without `trust`, and of an API. */
   readonly isUntrusted?: boolean
   /**
    * The entry that it replaces. An equal definition or listing stays the same object, so that an index or a surface built
@@ -41,7 +41,7 @@ export class Entry {
   readonly source: ToolSource
   readonly deferral: Deferral
   readonly isSelfLimiting: boolean
-  /** The server that wrote its description and results, when that server has no `trust`. */
+  /** The server or API that wrote its description and results, when it has no `trust`. */
   readonly untrustedServer: string | undefined
   readonly listing: Listing
   readonly definition: ToolDefinition
@@ -58,8 +58,7 @@ export class Entry {
     this.source = Object.freeze(options.source)
     this.deferral = options.deferral
     this.isSelfLimiting = options.isSelfLimiting === true
-    this.untrustedServer =
-      options.isUntrusted === true && options.source.kind === 'mcp' ? options.source.server : undefined
+    this.untrustedServer = options.isUntrusted === true ? sourceName(options.source) : undefined
     this.tool = tool.name === options.name ? tool : renamed(tool, options.name)
     const { before } = options
     const definition: ToolDefinition = { name: options.name, description, parameters }
@@ -164,8 +163,9 @@ function checkTool(tool: Tool, name: string): void {
 
 /** A tool as the registry lists it for people and pages: with where it is from. */
 export interface ToolSchema extends ToolDefinition {
-  readonly source: 'builtin' | 'plugin' | 'mcp'
+  readonly source: ToolSource['kind']
   readonly mcpServer?: string
+  readonly api?: string
   readonly pluginId?: string
 }
 
@@ -175,6 +175,7 @@ export function toolSchema({ definition, source }: Entry): ToolSchema {
     source: source.kind,
     ...(source.kind === 'mcp' ? { mcpServer: source.server } : {}),
     ...(source.kind === 'plugin' ? { pluginId: source.plugin } : {}),
+    ...(source.kind === 'openapi' ? { api: source.api } : {}),
   }
 }
 

@@ -1,4 +1,4 @@
-import { isMetaTool, isPlainText, nameSkeletons } from '../names.ts'
+import { isMetaTool, isPlainText, isServed, nameSkeletons, sourceName } from '../names.ts'
 import type { ToolSource } from '../tool.ts'
 
 /** A tool as lists of names may name it. */
@@ -27,11 +27,11 @@ export class PermittingNames {
   /** `isTaken`: whether a tool that is from no server has this name, so that the name alone means that one. */
   has({ name, ownName, source }: NamedTool, isTaken?: (name: string) => boolean): boolean {
     if (this.#isListed(lowerCase(name))) return true
-    if (source.kind !== 'mcp') return false
+    if (!isServed(source)) return false
     // What begins like a registered name is one: a server called `mcp` must not take over the names of others.
     const isQualified = ['__', '.']
-      .map((joint) => lowerCase(`${source.server}${joint}${ownName}`))
-      .some((spelled) => !spelled.startsWith('mcp__') && this.#isListed(spelled))
+      .map((joint) => lowerCase(`${sourceName(source)}${joint}${ownName}`))
+      .some((spelled) => !/^(mcp|openapi)__/.test(spelled) && this.#isListed(spelled))
     return isQualified || (this.#isListedBare(ownName) && isTaken?.(ownName) !== true)
   }
 }
@@ -78,8 +78,8 @@ export class RefusingNames {
 /** The folded forms of all names that a call may use for a tool. A meta-tool's name alone means the meta-tool. */
 export function spellingsOf({ name, ownName, source }: NamedTool): readonly string[] {
   const full = foldings(name)
-  if (source.kind !== 'mcp') return withTrimmed(full)
-  const qualified = full.map((folded) => folded.slice('mcp_'.length))
+  if (!isServed(source)) return withTrimmed(full)
+  const qualified = full.map((folded) => folded.slice(source.kind.length + 1))
   return withTrimmed([...full, ...qualified, ...(isMetaTool(ownName) ? [] : foldings(ownName))])
 }
 

@@ -118,7 +118,7 @@ describe('checkPolicy', () => {
     [{ filter: 7 }, 'policy.filter must be an object'],
     [
       { filter: { servers: [] } },
-      'policy.filter has no "servers"; it takes allowedMcpServers, allowedMcpTools, allowedPlugins, excludeTools',
+      'policy.filter has no "servers"; it takes allowedMcpServers, allowedMcpTools, allowedPlugins, allowedApis, excludeTools',
     ],
     [
       { filter: { allowedPlugins: {} } },

@@ -6,12 +6,13 @@ import type { Entry } from './entry.ts'
 import { matcher, PermittingNames, RefusingNames } from './name-patterns.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** Narrows what MCP servers and plugins contribute. Each list absent = all, `[]` = none. */
+/** Narrows what MCP servers, plugins and APIs contribute. Each list absent = all, `[]` = none. */
 export interface ToolFilter {
   readonly allowedMcpServers?: readonly string[]
   /** Registered names such as `mcp__github__search`; globs work. */
   readonly allowedMcpTools?: readonly string[]
   readonly allowedPlugins?: readonly string[]
+  readonly allowedApis?: readonly string[]
   /** Takes precedence over everything else. */
   readonly excludeTools?: readonly string[]
 }
@@ -60,7 +61,7 @@ export interface CompiledPolicy {
 export type Names = Pick<Snapshot, 'get'>
 
 const POLICY_KEYS = ['allow', 'deny', 'ask', 'filter']
-const FILTER_KEYS = ['allowedMcpServers', 'allowedMcpTools', 'allowedPlugins', 'excludeTools']
+const FILTER_KEYS = ['allowedMcpServers', 'allowedMcpTools', 'allowedPlugins', 'allowedApis', 'excludeTools']
 
 /** Throws `config-invalid` for a policy with an unknown key or an invalid list. */
 export function checkPolicy(policy: unknown): asserts policy is Policy {
@@ -117,6 +118,7 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
   const isInToolset = gates.allowedTools && matcher(gates.allowedTools)
   const isAllowedServer = filter.allowedMcpServers && matcher(filter.allowedMcpServers)
   const isAllowedPlugin = filter.allowedPlugins && matcher(filter.allowedPlugins)
+  const isAllowedApi = filter.allowedApis && matcher(filter.allowedApis)
 
   const asked = typeof gates.ask === 'string' ? [gates.ask] : (gates.ask ?? [])
   const askedNames =
@@ -125,7 +127,7 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
   return {
     isOpen:
       permitting.length + allowedMcpTools.length === 0 &&
-      ![excluded, denied, isInToolset, isAllowedServer, isAllowedPlugin].some(Boolean),
+      ![excluded, denied, isInToolset, isAllowedServer, isAllowedPlugin, isAllowedApi].some(Boolean),
     readsBareNames: permitting.length + allowedMcpTools.length > 0,
     denialOfMetaTool(name) {
       if (excluded?.hasName(name)) return 'excludeTools'
@@ -153,6 +155,9 @@ export function compilePolicy(gates: Gates): CompiledPolicy {
       }
       if (source.kind === 'plugin') {
         return isAllowedPlugin && !isAllowedPlugin(source.plugin) ? 'allowedPlugins' : undefined
+      }
+      if (source.kind === 'openapi') {
+        return isAllowedApi && !isAllowedApi(source.api) ? 'allowedApis' : undefined
       }
       if (isAllowedServer && !isAllowedServer(source.server)) return 'allowedMcpServers'
       return allowedMcpTools.find(isOff)?.[1]

@@ -9,7 +9,7 @@ import {
 import { describeError, ToolcribError } from '../errors.ts'
 import type { Emit, SyncReport } from '../events.ts'
 import { canonicalJson, isRecord } from '../json.ts'
-import { checkName, mcpName, sourceKey } from '../names.ts'
+import { checkName, mcpName, servedName, sourceKey } from '../names.ts'
 import { checkSchema } from '../schema/check-schema.ts'
 import { type Slices, sharedSlices } from '../slices.ts'
 import { TOOL_FIELD_RULES, type Tool, type ToolSource } from '../tool.ts'
@@ -69,8 +69,8 @@ export class Registrar {
 
   /** Registers a function as a tool, which is preloaded while there are few tools unless `preload` decides. */
   registerFunction(tool: Tool, preload: boolean | undefined): void {
-    const options = preload === undefined ? {} : { preload }
-    this.#add(localEntry(tool, options, preload === undefined ? 'while-few' : 'unset'), false)
+    const entry = preload === undefined ? localEntry(tool, {}, 'while-few') : localEntry(tool, { preload })
+    this.#add(entry, false)
   }
 
   registerAll(tools: readonly Tool[]): void {
@@ -85,10 +85,20 @@ export class Registrar {
     const prefix = mcpName('', server)
     const isPrefixed =
       typeof tool?.name === 'string' && tool.name.length > prefix.length && tool.name.startsWith(prefix)
-    this.#add(
-      mcpEntry(tool, server, {}, isPrefixed ? { ownName: tool.name.slice(prefix.length) } : {}),
-      false,
-    )
+    const known = isPrefixed ? { ownName: tool.name.slice(prefix.length) } : {}
+    this.#add(mcpEntry(tool, server, {}, known), false)
+  }
+
+  syncOpenApi(api: string, operations: readonly Tool[]): SyncReport {
+    requireList(operations, 'syncOpenApi')
+    checkName(api, 'API name')
+    const source: ToolSource = Object.freeze({ kind: 'openapi', api })
+    const { entries, skipped } = collect(operations, (tool) => servedEntry(tool, source, { approved: true }))
+    const swapped = this.#catalogue.replaceSource(sourceKey(source), entries)
+    const report = { ...swapped, skipped: [...skipped, ...swapped.skipped] }
+    for (const name of report.added) this.#emit({ type: 'tool-registered', name, source })
+    for (const name of report.removed) this.#emit({ type: 'tool-unregistered', name, source })
+    return report
   }
 
   async prepareMcp(server: string, tools: readonly Tool[], options: SyncOptions): Promise<void> {
@@ -151,20 +161,10 @@ export class Registrar {
     for (const [name, reason] of quarantined) this.#catalogue.quarantine(name, reason)
   }
 
-  /** The entries of a server's list; a tool that cannot be registered is left out with the reason. */
   #mcpEntries(tools: readonly Tool[], server: string, options: SyncOptions) {
     checkName(server, 'server name')
     const build = this.#entryBuilder(server, options)
-    const entries: Entry[] = []
-    const skipped: { name: string; reason: string }[] = []
-    for (const tool of tools) {
-      try {
-        entries.push(build(tool).entry)
-      } catch (error) {
-        skipped.push({ name: String(tool?.name ?? '(no name)').slice(0, 200), reason: describeError(error) })
-      }
-    }
-    return { entries, skipped }
+    return collect(tools, (tool) => build(tool).entry)
   }
 
   /** Makes the entries of a server's tools, or takes those that were prepared in the same way. */
@@ -177,7 +177,7 @@ export class Registrar {
       const isFit =
         prepared?.recipe === recipe && (before === prepared.before?.deref() || before === prepared.entry)
       if (isFit) return prepared
-      const entry = mcpEntry(tool, server, options, { source, before })
+      const entry = servedEntry(tool, source, options, { before })
       return { entry, before: before && new WeakRef(before), recipe }
     }
   }
@@ -186,6 +186,20 @@ export class Registrar {
     this.#catalogue.add(entry, { replace })
     this.#emit({ type: 'tool-registered', name: entry.name, source: entry.source })
   }
+}
+
+/** The entries of a list; a tool that cannot be registered is left out with the reason. */
+function collect(tools: readonly Tool[], build: (tool: Tool) => Entry) {
+  const entries: Entry[] = []
+  const skipped: { name: string; reason: string }[] = []
+  for (const tool of tools) {
+    try {
+      entries.push(build(tool))
+    } catch (error) {
+      skipped.push({ name: String(tool?.name ?? '(no name)').slice(0, 200), reason: describeError(error) })
+    }
+  }
+  return { entries, skipped }
 }
 
 /** The entry of a tool, made in advance. */
@@ -229,8 +243,7 @@ export function localEntry(
   checkName(tool?.name, 'tool name')
   checkFields(`the tool "${tool.name}"`, tool, TOOL_FIELD_RULES)
   if (pluginId !== undefined) checkName(pluginId, 'plugin id')
-  const source: ToolSource =
-    pluginId === undefined ? { kind: 'builtin' } : { kind: 'plugin', plugin: pluginId }
+  const source: ToolSource = pluginId ? { kind: 'plugin', plugin: pluginId } : { kind: 'builtin' }
   const entry = new Entry(tool, {
     name: tool.name,
     ownName: tool.name,
@@ -245,13 +258,9 @@ export function localEntry(
   return entry
 }
 
-/** What a new entry of a server's tool takes from elsewhere. */
+/** What a new entry takes from elsewhere: the server's own name, if the tool has the prefix already, and what it replaces. */
 interface KnownParts {
-  /** The server's own name for the tool, if the tool's has the registered name's prefix already. */
   readonly ownName: string
-  /** The source that all tools of the server share. */
-  readonly source: ToolSource
-  /** The entry that it replaces. */
   readonly before: Entry | undefined
 }
 
@@ -260,10 +269,20 @@ export function mcpEntry(
   tool: Tool,
   server: string,
   options: SyncOptions = {},
-  { ownName = tool?.name, source = { kind: 'mcp', server }, before }: Partial<KnownParts> = {},
+  known: Partial<KnownParts> = {},
+): Entry {
+  return servedEntry(tool, { kind: 'mcp', server }, options, known)
+}
+
+/** The entry of a tool that is named after its source. */
+function servedEntry(
+  tool: Tool,
+  source: ToolSource,
+  options: SyncOptions,
+  { ownName = tool?.name, before }: Partial<KnownParts> = {},
 ): Entry {
   checkName(ownName, 'tool name')
-  const name = mcpName(ownName, server)
+  const name = servedName(ownName, source)
   checkName(name, 'tool name')
   checkFields(`the tool "${name}"`, tool, TOOL_FIELD_RULES)
   const isPinned =

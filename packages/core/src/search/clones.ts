@@ -1,4 +1,5 @@
 import { HASH_SEED, hashed } from '../json.ts'
+import { sourceName } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
 
 /** The share of common words from which two texts count as the same. */
@@ -64,10 +65,7 @@ export class Fingerprints {
 }
 
 function isSameSource(a: ToolSource, b: ToolSource): boolean {
-  if (a === b) return true
-  if (a.kind === 'mcp') return b.kind === 'mcp' && a.server === b.server
-  if (a.kind === 'plugin') return b.kind === 'plugin' && a.plugin === b.plugin
-  return a.kind === b.kind
+  return a === b || (a.kind === b.kind && sourceName(a) === sourceName(b))
 }
 
 function parameterNames({ inputSchema }: Listing): string[] {

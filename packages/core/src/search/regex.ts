@@ -1,4 +1,5 @@
 import { compilePattern } from '../bounded-pattern.ts'
+import { isServed } from '../names.ts'
 import { WorkBudget } from '../time.ts'
 import type { Listing } from '../tool.ts'
 import type { Query } from './query/query.ts'
@@ -56,7 +57,7 @@ const START_OR_EDGE = /\^|\\[AbB]/
 
 /** The name of a tool as it is registered, as clients of a gateway see it, and as its server calls it: each ends the one before. */
 function spellingsOf({ name, ownName, source }: Listing): string[] {
-  return source.kind === 'mcp' ? [name, name.replace(/^mcp__/, ''), ownName] : [name]
+  return isServed(source) ? [name, name.replace(/^(mcp|openapi)__/, ''), ownName] : [name]
 }
 
 function reasonsOf(score: number, source: string): string[] {

@@ -1,4 +1,5 @@
 import { HASH_SEED, hashed } from '../json.ts'
+import { sourceName } from '../names.ts'
 import type { Listing } from '../tool.ts'
 import { listingTerms, ParameterWalk } from './lexical/listing-terms.ts'
 import { stem } from './lexical/text-words.ts'
@@ -139,7 +140,7 @@ export function digestOfListings(listings: readonly Listing[]): string {
     digest.add(searchHint)
     digest.add(description)
     new ParameterWalk(onName, onText).visit(inputSchema, 0)
-    digest.add(source.kind === 'mcp' ? source.server : source.kind === 'plugin' ? source.plugin : '')
+    digest.add(sourceName(source))
   }
   return digest.toString()
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { lexical } from './lexical.ts'
+import { SEARCHERS } from './named-searchers.ts'
 import { regex } from './regex.ts'
 import type { Searcher } from './searcher.ts'
 import { searcherContract } from './searcher-contract.ts'
-import { SEARCHERS } from './tool-finder.ts'
 import { weighted } from './weighted.ts'
 
 describe.each([weighted, regex, lexical])('%o keeps the contract of searchers', (makeSearcher) => {

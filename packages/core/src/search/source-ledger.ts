@@ -1,4 +1,4 @@
-import { isApproved } from '../names.ts'
+import { isApproved, sourceName } from '../names.ts'
 import type { Listing, ToolSource } from '../tool.ts'
 
 /** Records when each source was first seen and how many tools it has. */
@@ -8,6 +8,7 @@ export class SourceLedger {
     builtin: new Map(),
     plugin: new Map(),
     mcp: new Map(),
+    openapi: new Map(),
   }
   #seen = 0
   #approved = 0
@@ -27,8 +28,7 @@ export class SourceLedger {
 
   /** The number of sources. */
   get size(): number {
-    const { builtin, plugin, mcp } = this.#sources
-    return builtin.size + plugin.size + mcp.size
+    return Object.values(this.#sources).reduce((sum, { size }) => sum + size, 0)
   }
 
   toolsOf(source: ToolSource): number {
@@ -46,12 +46,12 @@ export class SourceLedger {
   }
 
   #find(source: ToolSource): KnownSource | undefined {
-    return this.#sources[source.kind].get(nameOf(source))
+    return this.#sources[source.kind].get(sourceName(source))
   }
 
   #count(source: ToolSource, change: 1 | -1): void {
     const sources = this.#sources[source.kind]
-    const name = nameOf(source)
+    const name = sourceName(source)
     const known = sources.get(name)
     if (known === undefined) sources.set(name, { since: this.#seen++, tools: change })
     else if (known.tools + change === 0) sources.delete(name)
@@ -62,9 +62,4 @@ export class SourceLedger {
 interface KnownSource {
   readonly since: number
   tools: number
-}
-
-function nameOf(source: ToolSource): string {
-  if (source.kind === 'mcp') return source.server
-  return source.kind === 'plugin' ? source.plugin : ''
 }

@@ -5,7 +5,7 @@ import type { Catalogue } from '../registry/catalogue.ts'
 import { closeNames } from '../registry/close-names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { ServerDirectory, ServerStatus } from '../registry/server-directory.ts'
-import type { Snapshot } from '../registry/snapshot.ts'
+import type { ListingGroups, Snapshot } from '../registry/snapshot.ts'
 import type { View } from '../registry/view.ts'
 import type { ViewBuilder } from '../registry/view-builder.ts'
 import type { Slices } from '../slices.ts'
@@ -13,7 +13,7 @@ import { clamp } from '../text.ts'
 import type { Listing } from '../tool.ts'
 import { BestInstalled } from './best-installed.ts'
 import type { CatalogueSearch } from './catalogue-search.ts'
-import { loadedLater, patternSearcher } from './loaded-index.ts'
+import { NEEDS_EMBEDDER, SEARCHERS, type SearcherName } from './named-searchers.ts'
 import { ExactNames } from './query/exact-names.ts'
 import { adviceFor, type SearchMatch, type SearchOptions, type SearchResult } from './search-result.ts'
 import {
@@ -45,6 +45,8 @@ export interface FindRequest extends SearchOptions {
   readonly sessionId?: string
   /** What served similar requests of this caller before. */
   readonly memory?: SearchMemory | undefined
+  /** Which listings are found that are no tools; none by default. */
+  readonly besides?: (listing: Listing) => boolean
 }
 
 /** A result, and what its reader does not see: `vector` and `similarity` are for memory and hints. */
@@ -55,6 +57,8 @@ export interface FoundTools extends Pick<RankingVerdict, 'vector' | 'similarity'
 }
 
 const MAX_TRIES = 5
+/** The group of listings that are no tools. */
+const BESIDE = 'beside'
 
 /** Finds tools in the newest catalogue: by words, by a name in any spelling, or by a misspelt name. */
 export class ToolFinder {
@@ -64,11 +68,13 @@ export class ToolFinder {
   readonly #names = new ExactNames()
   /** Loaded by the first search, as searchers by name are. */
   #search: CatalogueSearch | undefined
-  /** Searchers by name, created on first use. */
   readonly #searchers = new Map<string, Searcher>()
   /** The catalogue that the index of each searcher was brought up to date with. */
   readonly #prepared = new WeakMap<Searcher, Snapshot>()
   #servers: ServerDirectory | undefined
+  /** Listings that are no tools, and the groups that they were added to. */
+  #beside: ReadonlySet<Listing> = new Set()
+  #joined: { readonly of: ListingGroups; readonly groups: ListingGroups } | undefined
 
   constructor(options: ToolFinderOptions) {
     this.#options = options
@@ -123,11 +129,12 @@ export class ToolFinder {
   }
 
   /** Searches without waiting and without the event `searched`. */
-  async rank({ query, searcher, audience, memory, ...options }: FindRequest): Promise<FoundTools> {
+  async rank({ query, searcher, audience, memory, besides, ...options }: FindRequest): Promise<FoundTools> {
     const search = this.#search ?? (await this.#loadSearch())
     await this.#prepare(search, searcher)
     const snapshot = this.#options.catalogue.snapshot()
-    search.sync(snapshot.groups)
+    search.sync(this.#groupsOf(snapshot))
+    const accepts = audience.accepter()
     const { ranked, failure, vector, similarity, leaders, ...found } = await search.search(query, {
       ...(options.server === undefined ? {} : { server: options.server }),
       ...(memory === undefined ? {} : { memory: this.#steady(memory) }),
@@ -135,19 +142,24 @@ export class ToolFinder {
       // Searchers make room for as many matches as a page ends at.
       offset: clamp(options.offset, { min: 0, max: snapshot.size, otherwise: 0 }),
       searcher,
-      accepts: audience.accepter(),
-      isReady: ({ name }) => {
-        const entry = snapshot.get(name)
-        return entry !== undefined && this.#options.availability.isAvailable(entry.tool)
+      accepts:
+        this.#beside.size === 0
+          ? accepts
+          : (one) => (this.#beside.has(one) ? (besides?.(one) ?? false) : accepts(one)),
+      isReady: (listing) => {
+        const entry = snapshot.get(listing.name)
+        if (entry === undefined) return this.#beside.has(listing)
+        return this.#options.availability.isAvailable(entry.tool)
       },
     })
     if (failure !== undefined) {
+      const { sessionId } = options
       const event = {
         type: 'search-degraded',
         searcher: searcher.name,
         error: describeError(failure),
       } as const
-      this.#options.emit(options.sessionId === undefined ? event : { ...event, sessionId: options.sessionId })
+      this.#options.emit(sessionId === undefined ? event : { ...event, sessionId })
     }
     const matches = ranked.map(toMatch)
     const advice = adviceFor({ ...found, matches })
@@ -198,15 +210,17 @@ export class ToolFinder {
     const { catalogue, availability, suggestions } = this.#options
     const snapshot = catalogue.snapshot()
     const close = closeNames(name, snapshot.sorted, suggestions * 4)
-    const permitted = close.flatMap((candidate) => snapshot.get(candidate) ?? []).filter(isPermitted)
-    const available = permitted.filter((entry) => availability.isAvailable(entry.tool))
-    return available.slice(0, suggestions).map((entry) => entry.name)
+    return close
+      .flatMap((candidate) => snapshot.get(candidate) ?? [])
+      .filter((entry) => isPermitted(entry) && availability.isAvailable(entry.tool))
+      .slice(0, suggestions)
+      .map((entry) => entry.name)
   }
 
   #emitSearched({ query, searcher, sessionId }: FindRequest, { total, matches }: SearchResult): void {
+    const { emit } = this.#options
     const names = matches.map(({ name }) => name)
     const place = sessionId === undefined ? {} : { sessionId }
-    const { emit } = this.#options
     emit({ type: 'searched', query, searcher: searcher.name, total, names, ...place })
     if (names.length === 0) emit({ type: 'missed', what: 'search', text: query, ...place })
   }
@@ -217,9 +231,22 @@ export class ToolFinder {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
       const snapshot = catalogue.snapshot()
       if (this.#prepared.get(searcher) === snapshot) return
-      await search.prepare(snapshot.groups, slices, searcher)
+      await search.prepare(this.#groupsOf(snapshot), slices, searcher)
       this.#prepared.set(searcher, snapshot)
     }
+  }
+
+  /** Has searches find these too, in one index with the tools: skills. */
+  putBeside(listings: readonly Listing[]): void {
+    this.#beside = new Set(listings)
+    this.#joined = undefined
+  }
+
+  #groupsOf({ groups }: Snapshot): ListingGroups {
+    if (this.#beside.size === 0) return groups
+    if (this.#joined?.of !== groups)
+      this.#joined = { of: groups, groups: new Map([...groups, [BESIDE, [...this.#beside]]]) }
+    return this.#joined.groups
   }
 
   /** A memory that never breaks a search: one that fails is reported, and nothing is lifted. */
@@ -247,19 +274,6 @@ export class ToolFinder {
 function toMatch({ listing: { name, description }, score, fit, reasons }: Ranked): SearchMatch {
   return { name, score, description, reasons, ...(fit === undefined ? {} : { fit }) }
 }
-
-/** The searchers available by name. Those with an embedder are passed as objects. */
-export const SEARCHERS = {
-  lexical: () => loadedLater({ name: 'lexical' }, async () => (await import('./lexical.ts')).lexical()),
-  weighted: () =>
-    loadedLater({ name: 'weighted', order: 'fixed' }, async () => (await import('./weighted.ts')).weighted()),
-  regex: patternSearcher,
-} satisfies Record<string, () => Searcher>
-
-/** The searchers that `searcher` takes by name. */
-export type SearcherName = keyof typeof SEARCHERS
-
-const NEEDS_EMBEDDER: readonly string[] = ['semantic', 'hybrid']
 
 /** Who searches: which servers to wait for, and which listings of the newest catalogue may be found. */
 export interface Audience {

@@ -93,7 +93,7 @@ function wholeOf(word: string): Term {
 function partsOf(word: string): Term[] {
   const needles = word
     .toLowerCase()
-    .replace(/^mcp__/, '')
+    .replace(/^(mcp|openapi)__/, '')
     .split(/[_.\-/]+/)
   return needles.filter((needle) => needle !== '').map((needle) => ({ word, needle }))
 }

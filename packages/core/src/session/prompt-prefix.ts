@@ -226,7 +226,11 @@ export function settingsId(
     defer,
     pinned,
   }: SessionSettings,
-  { spill, scripts }: { readonly spill?: Spill | undefined; readonly scripts?: object | undefined },
+  {
+    spill,
+    scripts,
+    skills,
+  }: { spill?: Spill | undefined; scripts?: object | undefined; skills?: object | undefined },
 ): string {
   const provider = [dialect.name, dialect.strategy, dialect.dispatchesLateTools === true]
   const division = [mode, defer, [...new Set(pinned)].sort()]
@@ -237,6 +241,7 @@ export function settingsId(
     spill !== undefined,
     ...(callReadTool ? [true] : []),
     ...(scripts ? ['scripts'] : []),
+    ...(skills ? ['skills'] : []),
   ]
   return hashText(JSON.stringify([provider, division, metaTools, policy, allowlists]))
 }

@@ -9,6 +9,7 @@ import {
   type SearchLimit,
   sessionMetaTools,
 } from '../meta-tools/session-meta-tools.ts'
+import { type SessionSkills, withSkills } from '../meta-tools/skills.ts'
 import { isDispatchTool } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
@@ -42,6 +43,8 @@ export interface ScopeOptions extends SearchScopeOptions {
   readonly servers: ServerDirectory | undefined
   /** Whether one of them was not ready when the session was opened: no meta-tool appears later. */
   readonly mayWait: boolean
+  /** What `load_skill` loads; undefined when this session has none. */
+  readonly skills: SessionSkills | undefined
   /** Runs `run_script`. */
   readonly scripts: { readonly tool: Tool } | undefined
   /** True for the calls of scripts: they check nothing out, and reach no meta-tool. */
@@ -72,7 +75,7 @@ export class SessionScope implements CallScope, Viewer {
     this.#prefix = views.prefix
     this.#hostTools = views.hostTools
     const sent = this.#prefix?.sent
-    this.#behind = sent?.behind ?? notes.of(this.view)
+    this.#behind = sent?.behind ?? withSkills(notes.of(this.view), options.skills)
     this.strategy = sent?.surface.strategy ?? views.strategyFor(settings.strategy, () => this.#nativeCount())
     // A session that returns everything again may hold several conversations.
     const declaresActive = this.strategy === 'append' && settings.searchAgain !== 'all'
@@ -102,7 +105,7 @@ export class SessionScope implements CallScope, Viewer {
 
   /** The prefix that the next requests begin with if this surface is sent; undefined where nothing new begins. */
   prefixFor(surface: Surface): PromptPrefix | undefined {
-    const { settings, views, spill } = this.#options
+    const { settings, views, spill, scripts, skills } = this.#options
     const { prefix } = views
     if (prefix?.hasSearch || prefix?.sent.surface === surface || settings.dialect === undefined)
       return undefined
@@ -110,7 +113,7 @@ export class SessionScope implements CallScope, Viewer {
     const isReachable = this.view.deferred.size === 0 || this.searchToolName !== undefined
     if (this.strategy === 'append' || !isReachable) return undefined
     const sent: SentRequest = {
-      settings: settingsId(settings.dialect, settings, { spill, scripts: this.#options.scripts }),
+      settings: settingsId(settings.dialect, settings, { spill, scripts, skills }),
       surface,
       behind: this.#behind,
       promptNote: this.promptNote,
@@ -280,6 +283,7 @@ export class SessionScope implements CallScope, Viewer {
       servers,
       searchLimit,
       scripts: this.#options.scripts,
+      skills: this.#options.skills,
     })
   }
 

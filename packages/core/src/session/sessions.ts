@@ -6,6 +6,7 @@ import type { Spill } from '../call/spill.ts'
 import { ToolcribError } from '../errors.ts'
 import { EventStream } from '../events.ts'
 import { DeferredNotes, SearchLimit } from '../meta-tools/session-meta-tools.ts'
+import { sessionSkills } from '../meta-tools/skills.ts'
 import { Availability } from '../registry/availability.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
 import { ModeHistory } from '../registry/mode.ts'
@@ -16,6 +17,7 @@ import type { SearchOptions, SearchResult } from '../search/search-result.ts'
 import { ToolFinder } from '../search/tool-finder.ts'
 import { mapTexts } from '../secrets/map-texts.ts'
 import { maskFor } from '../secrets/mask-results.ts'
+import { type SearchKind, SkillShelf } from '../skills/skill-shelf.ts'
 import { sharedSlices } from '../slices.ts'
 import type { Store } from '../store/store.ts'
 import type { TokenCounter } from '../text.ts'
@@ -45,6 +47,7 @@ export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'em
   readonly countTokens: TokenCounter | undefined
   /** Runs scripts; undefined when sessions have none. */
   readonly scripts: ScriptEngine | undefined
+  readonly searchKinds: readonly SearchKind[]
   readonly now: () => number
   /** Returns the id of a session that was opened without one. */
   readonly newId: () => string
@@ -54,9 +57,7 @@ export interface ServiceSettings extends Omit<CallSettings, 'availability' | 'em
   readonly answerTokens: number
   /** The size limit of the list of names in the description of the search tool, in tokens. */
   readonly noteTokens: number
-  /** The limit of a search that names none. */
   readonly searchLimit: number
-  /** How many close names are suggested at most. */
   readonly suggestions: number
 }
 
@@ -88,11 +89,8 @@ interface SessionStart<Dialect extends SessionDialect> {
   /** Hooks of the calls during which it was forked; they apply here too. */
   readonly hooks?: readonly CallHooks[]
   readonly onAsk?: AskHandler | undefined
-  /** The host's value in these calls; that of the settings when absent. */
   readonly context?: unknown
-  /** Meters of these calls. */
   readonly meters?: readonly Meter[]
-  /** Its parent's, which a fork shares; a new one when absent. */
   readonly searchLimit?: SearchLimit
 }
 
@@ -103,10 +101,9 @@ export class Sessions {
   readonly events: EventStream
   readonly availability: Availability
   readonly finder: ToolFinder
+  readonly skills: SkillShelf
   readonly runner: CallRunner
-  /** The catalogue and its history. */
   readonly source: ViewSource
-  /** Divides long work on the catalogue and its indexes. */
   readonly slices = sharedSlices
   readonly settings: ServiceSettings
   readonly #builders: SharedViewBuilders
@@ -123,6 +120,7 @@ export class Sessions {
     this.availability = new Availability(emit)
     const shared = { ...settings, availability: this.availability, emit }
     this.finder = new ToolFinder({ ...shared, catalogue, slices: this.slices })
+    this.skills = new SkillShelf(this.finder)
     this.runner = new CallRunner(shared, new CallState({ now }))
     this.source = { catalogue, modes: new ModeHistory(catalogue, emit) }
     this.settings = settings
@@ -211,7 +209,8 @@ export class Sessions {
     emit({ type: 'session-opened', restored: start.conversation.active.length, ...parent })
     const [schedule, background] = [scheduleWithTimers, scheduleInBackground]
     const place = { id, writer: store ? newId() : '', store, schedule, background, emit }
-    const made = dialect && settingsId(dialect, settings, this.settings)
+    const skills = sessionSkills(this.skills, { ...this.settings, ...settings }, this.#builderFor(settings))
+    const made = dialect && settingsId(dialect, settings, { ...this.settings, skills })
     const begun = sent && sent.settings === made ? this.#prefixes.of({ ...sent, lateTools: [] }) : undefined
     // Without a dialect there is no prefix, but a state that the host passes replaces a stored one.
     const placeOfLists = { ...place, store: dialect || replacesSaved ? start.sharing : undefined }
@@ -256,6 +255,7 @@ export class Sessions {
       notes: this.#notes,
       prefixes: this.#prefixes,
       spill,
+      skills,
       scripts,
       answerTokens,
       save,

@@ -91,7 +91,11 @@ export class ProfileView {
       deny: [...(policy.deny ?? []), ...deny, ...HIDDEN_META_TOOLS],
       // The registry's own list applies too.
       ...(ask === undefined ? {} : { ask }),
-      filter: { ...policy.filter, ...(permitted === undefined ? {} : { allowedMcpServers: permitted }) },
+      filter: {
+        ...policy.filter,
+        ...(permitted === undefined ? {} : { allowedMcpServers: permitted }),
+        ...(servers === undefined ? {} : { allowedApis: servers }),
+      },
     }
   }
 }

@@ -12,16 +12,18 @@ import {
 } from '@toolcrib/core/internal'
 import { type ConfigFile, MAX_CONFIG_BYTES, parseConfigFile, tooLarge } from './config-file.ts'
 import { type GatewayConfig, overlayGateway, readGateway } from './gateway-config.ts'
+import { type ApiConfig, readApi } from './openapi-config.ts'
 import { checkProfiles, type Profile, readProfile } from './profile-config.ts'
 import { readLimitedFile } from './read-limited-file.ts'
 import { enabledServers, placeOf, type ReadOptions, readServers } from './read-servers.ts'
-import { type Fields, invalid, type Place, readTable } from './read-table.ts'
+import { invalid } from './read-table.ts'
+import { readRoot } from './root-table.ts'
 import { readScripts, type ScriptsConfig } from './scripts-config.ts'
 import type { Environment, ServerConfig } from './server-config.ts'
+import { readSkills, type SkillsConfig } from './skills-config.ts'
 import {
   overlayTools,
   readTools,
-  SEARCHER_KIND,
   type SearcherChoice,
   type ToolsConfig,
   type ToolsTable,
@@ -89,6 +91,10 @@ export interface Config {
   readonly gateway?: GatewayConfig
   /** Programs over tools, for `serve` and `chat`. */
   readonly scripts?: ScriptsConfig
+  /** Instructions in folders. */
+  readonly skills?: SkillsConfig
+  /** The APIs whose operations are tools, by name. */
+  readonly openapi?: Readonly<Record<string, ApiConfig>>
   /** The enabled servers by name, with their variables expanded. */
   readonly servers: Readonly<Record<string, ServerConfig>>
   /** The files that were read, the user's first. */
@@ -131,11 +137,14 @@ export async function loadConfig(options: LoadOptions): Promise<Config> {
   ]
   const servers = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.servers)))
   const profiles = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.profiles)))
+  const openapi = Object.fromEntries(layers.flatMap((layer) => Object.entries(layer.openapi)))
   const gateway = layers.map((layer) => layer.gateway).reduce(overlayGateway, {})
   const scripts: ScriptsConfig = Object.assign({}, ...layers.map((layer) => layer.scripts))
-  checkProfiles(profiles, Object.keys(servers))
+  const paths = layers.flatMap((layer) => layer.skills.paths ?? [])
+  const skills: SkillsConfig = paths.length > 0 ? { paths } : {}
+  checkProfiles(profiles, [...Object.keys(servers), ...Object.keys(openapi)])
   return {
-    ...settingsOf(tools.reduce(overlayTools), { profiles, gateway, scripts }),
+    ...settingsOf(tools.reduce(overlayTools), { profiles, gateway, scripts, openapi, skills }),
     servers: enabledServers(servers),
     ...originOf(layers),
   }
@@ -148,7 +157,7 @@ const NOT_HERE =
 export function readConfig(data: unknown, options: ReadOptions = {}): Config {
   checkOptions('readConfig()', options, READ_RULES)
   const { tools, servers, ...settings } = readLayer(data, options)
-  checkProfiles(settings.profiles, Object.keys(servers))
+  checkProfiles(settings.profiles, [...Object.keys(servers), ...Object.keys(settings.openapi)])
   const layers = options.file ? [{ file: options.file.path, servers }] : []
   return {
     ...settingsOf(tools, settings),
@@ -159,7 +168,7 @@ export function readConfig(data: unknown, options: ReadOptions = {}): Config {
 
 function settingsOf(
   table: ToolsTable,
-  { profiles, gateway, scripts }: Pick<Layer, 'profiles' | 'gateway' | 'scripts'>,
+  { profiles, gateway, scripts, openapi, skills }: Omit<Layer, 'tools' | 'servers'>,
 ): Omit<Config, 'servers' | 'files'> {
   const { searcher, requireLock, memory, memoryText, allowUnasked, ...tools } = table
   return {
@@ -169,9 +178,11 @@ function settingsOf(
     ...(requireLock === true ? { requireLock } : {}),
     ...(typeof memory === 'boolean' ? { memory } : {}),
     ...(typeof memoryText === 'boolean' ? { memoryText } : {}),
-    ...(Object.keys(profiles).length > 0 ? { profiles } : {}),
-    ...(Object.keys(gateway).length > 0 ? { gateway } : {}),
-    ...(Object.keys(scripts).length > 0 ? { scripts } : {}),
+    ...Object.fromEntries(
+      Object.entries({ profiles, gateway, scripts, openapi, skills }).filter(
+        ([, of]) => Object.keys(of).length > 0,
+      ),
+    ),
   }
 }
 
@@ -191,6 +202,8 @@ interface Layer {
   readonly profiles: Readonly<Record<string, Profile>>
   readonly gateway: GatewayConfig
   readonly scripts: ScriptsConfig
+  readonly openapi: Readonly<Record<string, ApiConfig>>
+  readonly skills: SkillsConfig
 }
 
 function readLayer(data: unknown, options: ReadOptions): Layer {
@@ -199,7 +212,7 @@ function readLayer(data: unknown, options: ReadOptions): Layer {
   if (!isRecord(data)) throw invalid(root, [], 'a config must be a table of keys')
   const variables = { env, workspaceFolder, configFolder: file && dirname(file.path) }
   const servers = readServers(data, options)
-  const { settings, profiles: tables } = readRoot(data, root)
+  const { settings, profiles: tables, apis } = readRoot(data, root)
   const tools = data.tools === undefined ? {} : readTools(data.tools, placeOf(file, ['tools']), variables)
   const profiles: Record<string, Profile> = {}
   for (const [name, table] of Object.entries(tables))
@@ -208,55 +221,12 @@ function readLayer(data: unknown, options: ReadOptions): Layer {
     data.gateway === undefined ? {} : readGateway(data.gateway, (keys) => placeOf(file, keys), variables)
   const scripts =
     data.scripts === undefined ? {} : readScripts(data.scripts, placeOf(file, ['scripts']), variables)
-  return { tools: overlayTools(settings, tools), servers, profiles, gateway, scripts }
-}
-
-/** The keys of a config. `readConfig()` itself produces the last ones, so they are accepted too. */
-const ROOT_FIELDS = {
-  /** How tools are shown and searched, see below. */
-  tools: 'table',
-  /** The servers, by name. */
-  server: 'table',
-  /** The same as `server`. */
-  servers: 'table',
-  /** The same, as MCP clients and editors write it. */
-  mcpServers: 'table',
-  /** What single clients of the gateway see, by name. */
-  profile: 'table',
-  /** Who may use the gateway and how much, see below. */
-  gateway: 'table',
-  /** Programs over tools, see below. */
-  scripts: 'table',
-  /** `true`: servers start only when a lockfile approves them. No other file can unset it. */
-  requireLock: 'flag',
-} as const satisfies Fields
-const ALSO_READ = { profiles: 'table', searcher: SEARCHER_KIND } as const satisfies Fields
-
-/** The top-level settings and the tables of profiles. */
-interface Root {
-  readonly settings: ToolsTable
-  readonly profiles: Readonly<Record<string, unknown>>
-}
-
-/**
- * Reads the top-level keys other than servers and tools. In our own files every unknown key is an error; in files
- * shared with other programs, only a key that resembles a known one is.
- */
-function readRoot(data: Record<string, unknown>, place: Place): Root {
-  const isReadHere = (key: string) => /^(require_?lock|searcher|profiles?)$/i.test(key)
-  const given = Object.entries(data).map(([key, value]) => [key, isReadHere(key) ? value : {}])
-  const { requireLock, searcher, profile, profiles } = readTable(Object.fromEntries(given), ROOT_FIELDS, {
-    ...place,
-    alsoRead: ALSO_READ,
-    ...(place.style === 'snake' ? {} : { foreignKeys: [] }),
-  })
-  return {
-    settings: {
-      ...(requireLock === undefined ? {} : { requireLock }),
-      ...(searcher === undefined ? {} : { searcher }),
-    },
-    profiles: { ...(isRecord(profiles) ? profiles : {}), ...(isRecord(profile) ? profile : {}) },
-  }
+  const skills =
+    data.skills === undefined ? {} : readSkills(data.skills, placeOf(file, ['skills']), variables)
+  const openapi: Record<string, ApiConfig> = {}
+  for (const [name, table] of Object.entries(apis))
+    openapi[name] = readApi(name, table, placeOf(file, ['openapi', name]), variables)
+  return { tools: overlayTools(settings, tools), servers, profiles, gateway, scripts, openapi, skills }
 }
 
 async function readFiles(options: LoadOptions): Promise<ConfigFile[]> {

@@ -6,7 +6,7 @@ import { type Fields, fillTable, invalid, type Place, readTable } from './read-t
 
 /** `[profile.NAME]`: what one client of a gateway sees. Absent keys fall back to the rest of the config. */
 export interface Profile {
-  /** The servers whose tools are visible. Default: all. */
+  /** The servers and APIs whose tools are visible. Default: all. */
   readonly servers?: readonly string[]
   /** Names and globs of tools, as in `[tools]`. */
   readonly allow?: readonly string[]

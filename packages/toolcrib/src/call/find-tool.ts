@@ -34,12 +34,12 @@ export function describeUnknown(
   registry: ToolRegistry,
   statuses: readonly ServerStatus[],
 ): string {
-  if (statuses.length === 0) {
+  if (statuses.length === 0 && registry.size === 0) {
     const step = 'run "toolcrib" to set them up'
     return `"${name}" cannot be called: no servers are configured; ${step}`
   }
   const missing = statuses.filter(({ state }) => state === 'failed' || state === 'connecting')
-  if (missing.length === statuses.length)
+  if (missing.length > 0 && missing.length === statuses.length)
     return [`"${name}" cannot be called`, ...missing.map(describeMissing)].join('\n')
   const [first] = statuses
   if (statuses.some(({ server }) => server === name))

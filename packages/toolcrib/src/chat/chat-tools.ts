@@ -7,7 +7,7 @@ import { builtinTools } from '@toolcrib/mcp/builtin-tools'
 import { fsReachBackend, networkBackend, processBackend, storageBackend } from '@toolcrib/mcp/capabilities'
 import { ConfiguredTools } from '../config/allowed-tools.ts'
 import { openScripts } from '../config/open-scripts.ts'
-import { findWithFlags, noteWarnings } from '../servers/with-registry.ts'
+import { findWithFlags, noteApis, noteSkills, noteWarnings } from '../servers/with-registry.ts'
 import type { RegistryFlags, ServerFlags } from '../terminal/flags.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
@@ -35,7 +35,7 @@ export async function openChatTools(
   const found = await findWithFlags(terminal, flags, { optional: true })
   noteWarnings(terminal, found)
   const { GATEWAY_CAPABILITIES } = await import('@toolcrib/gateway')
-  const { registry, servers, close } = await openFromConfig({
+  const { registry, servers, apis, skippedSkills, close } = await openFromConfig({
     found,
     env: terminal.env,
     memory: true,
@@ -47,6 +47,8 @@ export async function openChatTools(
       ...(builtin || commands.length > 0 ? { capabilities: capabilities(terminal.cwd, commands) } : {}),
     },
   })
+  noteApis(terminal, await apis())
+  noteSkills(terminal, await skippedSkills())
   if (builtin) registry.registerAll(builtinTools().filter(({ name }) => name !== 'exec'))
   if (commands.length > 0) registry.registerAll(builtinTools({ only: ['exec'] }))
   const serverCount = Object.keys(found.config.servers).length

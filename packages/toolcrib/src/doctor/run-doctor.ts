@@ -1,5 +1,6 @@
 import { ToolcribError } from '@toolcrib/core'
 import {
+  type ApiStatus,
   compareWithLock,
   type Finding,
   type FoundConfig,
@@ -197,18 +198,29 @@ function diagnose(ready: ReadyRegistry, measures: Measures): Report {
     healthy:
       isWell &&
       !isOpen &&
-      reports.length > 0 &&
+      reports.length + ready.apiStatuses.length > 0 &&
+      ready.apiStatuses.every(({ failure }) => failure === undefined) &&
       state !== 'changed' &&
       findings.every(({ severity }) => severity !== 'high'),
     files: config.files,
     servers: reports,
+    apis: ready.apiStatuses,
     findings,
     alike: alikeServers(findings, observed),
     lockfile: { path: lockPath, state, changes, toolsOnly: toolsOnlyServers(ready) },
     warnings,
     unmatched,
     isStrict: measures.isStrict,
-    nextSteps: nextSteps({ servers: reports, findings, state, changes, startFaults, broken, unmatched }),
+    nextSteps: nextSteps({
+      servers: reports,
+      apis: ready.apiStatuses,
+      findings,
+      state,
+      changes,
+      startFaults,
+      broken,
+      unmatched,
+    }),
   }
 }
 
@@ -227,6 +239,7 @@ function isBroken(state: string): boolean {
 
 interface Diagnosis extends Pick<Measures, 'startFaults' | 'changes'> {
   readonly servers: readonly ServerReport[]
+  readonly apis: readonly ApiStatus[]
   readonly findings: readonly Finding[]
   readonly state: Report['lockfile']['state']
   /** The number of unusable tools. */
@@ -235,9 +248,9 @@ interface Diagnosis extends Pick<Measures, 'startFaults' | 'changes'> {
 }
 
 function nextSteps(diagnosis: Diagnosis): string[] {
-  const { servers, findings, state, changes, startFaults, broken, unmatched } = diagnosis
+  const { servers, apis, findings, state, changes, startFaults, broken, unmatched } = diagnosis
   const steps: string[] = []
-  if (servers.length === 0) steps.push('add a server to the config, or run "toolcrib import"')
+  if (servers.length + apis.length === 0) steps.push('add a server to the config, or run "toolcrib import"')
   const unapproved = new Set(changes.filter((change) => !('name' in change)).map(({ server }) => server))
   const failed = servers.filter(({ server, state }) => isBroken(state) && !unapproved.has(server))
   for (const { server, step } of failed) steps.push(`${server}: ${step ?? 'see the reason above'}`)

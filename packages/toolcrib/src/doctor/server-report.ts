@@ -1,5 +1,6 @@
 import type { ServerStatus } from '@toolcrib/core'
 import {
+  type ApiStatus,
   commandWords,
   type Finding,
   type LockChange,
@@ -18,6 +19,7 @@ export interface Report {
   readonly files: readonly string[]
   readonly problem?: string
   readonly servers: readonly ServerReport[]
+  readonly apis?: readonly ApiStatus[]
   readonly findings: readonly Finding[]
   /** Servers that have identical tools. */
   readonly alike?: readonly AlikeServers[]

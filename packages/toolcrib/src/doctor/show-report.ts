@@ -29,6 +29,12 @@ export function showReport(terminal: Terminal, report: Report): void {
     if (reason !== undefined) terminal.say(`      ${plain(reason)}`)
     for (const warning of servers[at]?.warnings ?? []) terminal.say(pc.dim(`      ${plain(warning)}`))
   }
+  if (report.apis?.length) section(terminal, 'APIs')
+  for (const { api, operations, failure } of report.apis ?? []) {
+    const mark = failure === undefined ? pc.green('✓') : pc.red('✗')
+    terminal.say(`  ${mark} ${pc.bold(api)}  ${pc.dim(plural(operations, 'operation'))}`)
+    if (failure !== undefined) terminal.say(`      ${plain(failure)}`)
+  }
   const isPartial = servers.some(({ state }) => state !== 'ready')
   const extent = isPartial ? ' in the servers that responded' : ''
   if (findings.length > 0) section(terminal, 'Definitions')

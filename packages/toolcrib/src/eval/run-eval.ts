@@ -102,8 +102,8 @@ export async function runEval(terminal: Terminal, flags: EvalFlags): Promise<num
 
 /** The tools of the configured servers, with their full names as ids. */
 function configuredTools(terminal: Terminal, flags: EvalFlags): Promise<EvalTool[]> {
-  return withRegistry(terminal, flags, remembering(flags), async ({ registry, statuses }) => {
-    if (noteMissing(terminal, statuses, 'searched') !== 0)
+  return withRegistry(terminal, flags, remembering(flags), async ({ registry, statuses, apiStatuses }) => {
+    if (noteMissing(terminal, statuses, 'searched', apiStatuses) !== 0)
       throw new ToolcribError('source-unavailable', 'there are no tools to search; pass a file with --tools')
     const held = new Set(quarantinedTools(registry))
     const places = new Map(statuses.map(({ server }, at) => [server, at]))

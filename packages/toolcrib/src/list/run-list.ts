@@ -26,16 +26,16 @@ export async function runList(
     const listing = onlyWanted(await toListing(ready, new TokenCounts(terminal)), wanted)
     if (flags.json) terminal.printJson(listing)
     else show(terminal, listing, flags.schema === true)
-    return noteMissing(terminal, ready.statuses, 'listed')
+    return noteMissing(terminal, ready.statuses, 'listed', ready.apiStatuses)
   })
 }
 
 /** The requested tools by server: some of its tools, or all. Throws `config-invalid` for an unknown server. */
 function wantedTools(
   names: readonly string[],
-  { servers, layers = [] }: Pick<Config, 'servers' | 'layers'>,
+  { servers, layers = [], openapi = {} }: Pick<Config, 'servers' | 'layers' | 'openapi'>,
 ): ReadonlyMap<string, ReadonlySet<string> | 'all'> {
-  const known = Object.keys(servers)
+  const known = [...Object.keys(servers), ...Object.keys(openapi)]
   const wanted = new Map<string, Set<string> | 'all'>()
   for (const name of names) {
     const server = known.includes(name) ? name : known.find((each) => name.startsWith(`${each}.`))
@@ -60,7 +60,8 @@ function onlyWanted(listing: Listing, wanted: ReturnType<typeof wantedTools>): L
     const step = `see its tools with "toolcrib list ${shellWord(server.server)}"`
     throw new ToolcribError('config-invalid', `${server.server} has no tool "${missing}"; ${step}`)
   })
-  return { ...listing, servers, tools: countTools(servers), tokens: sum(servers) }
+  const apis = wanted.size === 0 ? listing.apis : listing.apis.filter(({ api }) => wanted.has(api))
+  return totalled({ ...listing, servers, apis })
 }
 
 /** A tool's name on its own server. */
@@ -68,8 +69,10 @@ function ownName(name: string, server: string): string {
   return name.replace(`mcp__${server}__`, '')
 }
 
-function countTools(servers: Listing['servers']): number {
-  return servers.reduce((total, { tools }) => total + tools.length, 0)
+function totalled(listing: Omit<Listing, 'tools' | 'tokens'>): Listing {
+  const sources = [...listing.servers, ...listing.apis]
+  const tools = sources.reduce((total, source) => total + source.tools.length, 0)
+  return { ...listing, tools, tokens: sum(sources) }
 }
 
 interface ListedTool {
@@ -83,52 +86,65 @@ interface ListedTool {
 
 interface Listing {
   readonly files: readonly string[]
+  readonly apis: readonly { api: string; failure?: string; tokens: number; tools: readonly ListedTool[] }[]
   readonly servers: readonly (ServerStatus & { tokens: number; tools: readonly ListedTool[] })[]
   readonly tools: number
   readonly tokens: number
 }
 
 async function toListing(
-  { registry, statuses, config }: ReadyRegistry,
+  { registry, statuses, apiStatuses, config }: ReadyRegistry,
   counts: TokenCounts,
 ): Promise<Listing> {
   const schemas = registry.listSchemas()
   const tokensOf = await counts.each(schemas)
-  const listed = schemas.map(({ name, description, parameters, mcpServer }, at) => {
+  const listed = schemas.map(({ name, description, parameters, mcpServer, api }, at) => {
     const { state, reason } = registry.explain(name)
     const isHeld = state === 'quarantined' || state === 'denied'
     const tool = { name, description, inputSchema: parameters, tokens: tokensOf[at] ?? 0, state }
-    return { mcpServer, tool: isHeld ? { ...tool, reason } : tool }
+    return { mcpServer, api, tool: isHeld ? { ...tool, reason } : tool }
   })
   const servers = statuses.map((status) => {
     const tools = listed.filter(({ mcpServer }) => mcpServer === status.server).map(({ tool }) => tool)
     return { ...status, tokens: sum(tools), tools }
   })
-  return {
-    files: config.files,
-    servers,
-    tools: countTools(servers),
-    tokens: sum(servers),
-  }
+  const apis = apiStatuses.map(({ api, failure }) => {
+    const tools = listed.flatMap((each) => (each.api === api ? [each.tool] : []))
+    return { api, ...(failure === undefined ? {} : { failure }), tokens: sum(tools), tools }
+  })
+  return totalled({ files: config.files, servers, apis })
 }
 
 function sum(items: readonly { readonly tokens: number }[]): number {
   return items.reduce((total, { tokens }) => total + tokens, 0)
 }
 
-function show(terminal: Terminal, { files, servers, tools, tokens }: Listing, isFull: boolean): void {
+function show(terminal: Terminal, listing: Listing, isFull: boolean): void {
+  const { files, servers, apis, tools, tokens } = listing
   terminal.print(pc.dim(files.join('\n')))
   for (const server of servers) {
     terminal.print()
     terminal.print(heading(server))
-    const tools = server.tools.map((tool) => ({ ...tool, name: toolName(tool.name, server.server) }))
-    if (isFull) for (const tool of tools) showInFull(terminal, tool)
-    else showInLines(terminal, tools)
+    showTools(
+      terminal,
+      server.tools.map((tool) => ({ ...tool, name: toolName(tool.name, server.server) })),
+      isFull,
+    )
+  }
+  for (const { api, failure, tools, tokens } of apis) {
+    const figures = pc.dim(`API, ${plural(tools.length, 'operation')}, ${plural(tokens, 'token')}`)
+    terminal.print(`\n${pc.bold(pc.cyan(api))}  ${failure === undefined ? figures : pc.red('failed')}`)
+    showTools(terminal, tools, isFull)
   }
   const absent = servers.filter(isMissing).length
-  const from = `from ${plural(servers.length - absent, 'server')}`
+  const from = `from ${plural(servers.length - absent, 'server')}${apis.length > 0 ? ` and ${plural(apis.length, 'API')}` : ''}`
   const missing = absent > 0 ? pc.red(`; ${plural(absent, 'server')} missing`) : ''
   terminal.print(`\n${pc.bold(plural(tools, 'tool'))} ${from}, ${pc.bold(plural(tokens, 'token'))}${missing}`)
+}
+
+function showTools(terminal: Terminal, tools: readonly ListedTool[], isFull: boolean): void {
+  if (!isFull) showInLines(terminal, tools)
+  else for (const tool of tools) showInFull(terminal, tool)
 }
 
 function showInFull(terminal: Terminal, { name, description, inputSchema, state, reason }: ListedTool): void {

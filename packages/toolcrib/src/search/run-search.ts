@@ -30,18 +30,23 @@ export async function runSearch(
   const query = words.join(' ')
   await checkQuery(query, searcher)
   const options = { ...remembering(flags), registry: { searcher: searcherNamed(searcher) } }
-  return withRegistry(terminal, flags, options, async ({ registry, statuses, config, signal }) => {
-    const result = await registry.search(query, { limit })
-    signal.throwIfAborted()
-    const faults = unknownServers(query, searcher, config)
-    if (flags.json) {
-      terminal.printJson(result)
-      for (const fault of faults) terminal.warn(fault)
-    } else if (!isNoneThere(statuses)) showResult(terminal, result, { registry, faults, searcher })
-    noteQuarantined(terminal, registry, 'searched')
-    const isMiss = statuses.length > 0 && result.matches.length === 0
-    return noteMissing(terminal, statuses, 'searched') || (isMiss ? 1 : 0)
-  })
+  return withRegistry(
+    terminal,
+    flags,
+    options,
+    async ({ registry, statuses, apiStatuses, config, signal }) => {
+      const result = await registry.search(query, { limit })
+      signal.throwIfAborted()
+      const faults = unknownServers(query, searcher, config)
+      if (flags.json) {
+        terminal.printJson(result)
+        for (const fault of faults) terminal.warn(fault)
+      } else if (!isNoneThere(statuses)) showResult(terminal, result, { registry, faults, searcher })
+      noteQuarantined(terminal, registry, 'searched')
+      const isMiss = statuses.length > 0 && result.matches.length === 0
+      return noteMissing(terminal, statuses, 'searched', apiStatuses) || (isMiss ? 1 : 0)
+    },
+  )
 }
 
 /** Throws for an invalid query before any server is started. */

@@ -129,7 +129,14 @@ export class LiveConfig {
 const WATCH_AFTER_MS = 500
 
 function textOf(config: Config): string {
-  return JSON.stringify([config.servers, config.gateway, config.profiles, tablesOf(config)])
+  return JSON.stringify([
+    config.servers,
+    config.openapi,
+    config.skills,
+    config.gateway,
+    config.profiles,
+    tablesOf(config),
+  ])
 }
 
 /** The tables that need a restart. */

@@ -7,7 +7,7 @@ import { ConfiguredTools } from '../config/allowed-tools.ts'
 import { openScripts } from '../config/open-scripts.ts'
 import { RunningGateway } from '../gateway/running-gateway.ts'
 import { auditFolder, logPath } from '../gateway/runtime-folder.ts'
-import { findWithFlags, noteWarnings } from '../servers/with-registry.ts'
+import { findWithFlags, noteApis, noteSkills, noteWarnings } from '../servers/with-registry.ts'
 import { Interrupted, untilSignal } from '../terminal/interrupt.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { DRAIN_MS, GatewayAccess } from './gateway-access.ts'
@@ -116,6 +116,8 @@ async function serveWith(
     registry: await openScripts(found.config, terminal.env, store),
   })
   opened.registry.subscribe((event) => logs.note(event))
+  void opened.apis().then((apis) => noteApis(terminal, apis))
+  noteSkills(terminal, await opened.skippedSkills())
   const notes = new ServeNotes(terminal, logs, opened)
   const find = async () => {
     const next = await findWithFlags(terminal, flags)

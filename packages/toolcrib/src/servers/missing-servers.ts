@@ -1,4 +1,5 @@
 import type { ServerStatus, ToolRegistry } from '@toolcrib/core'
+import type { ApiStatus } from '@toolcrib/mcp'
 import pc from 'picocolors'
 import type { Terminal } from '../terminal/terminal.ts'
 import { cut, plain, plural } from '../terminal/text.ts'
@@ -12,8 +13,10 @@ export function noteMissing(
   terminal: Terminal,
   statuses: readonly ServerStatus[],
   what: 'listed' | 'searched' | 'counted',
+  apis: readonly ApiStatus[] = [],
 ): 0 | 1 {
   if (statuses.length === 0) {
+    if (apis.length > 0) return 0
     const step = 'run "toolcrib" to set them up'
     terminal.warn(`no servers are configured; ${step}`)
     return 0

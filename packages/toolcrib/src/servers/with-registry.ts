@@ -1,5 +1,6 @@
 import { type ServerStatus, ToolcribError, type ToolRegistry } from '@toolcrib/core'
 import {
+  type ApiStatus,
   type FindOptions,
   type FoundConfig,
   findConfig,
@@ -8,6 +9,7 @@ import {
   type OpenFromConfigOptions,
   openFromConfig,
   type ServerConfig,
+  type SkippedSkill,
 } from '@toolcrib/mcp'
 import { gatewayConnections } from '../gateway/gateway-connections.ts'
 import { RunningGateway } from '../gateway/running-gateway.ts'
@@ -41,6 +43,8 @@ export interface UseOptions
 /** A registry whose servers have connected or failed. */
 export interface ReadyRegistry extends OpenedRegistry {
   readonly statuses: readonly ServerStatus[]
+  /** The APIs of the config. */
+  readonly apiStatuses: readonly ApiStatus[]
   /** How long servers have had to connect. */
   readonly waitedMs: number
   readonly events: readonly McpEvent[]
@@ -188,11 +192,13 @@ export async function withRegistry<Result>(
         servers.ready({ timeoutMs, waitForDownloads: !isPatient }),
         enough.reached.then(() => servers.status()),
       ])
-      const statuses = await orAborted(ready, signal)
+      const [statuses, apiStatuses] = await orAborted(Promise.all([ready, opened.apis()]), signal)
+      noteApis(terminal, apiStatuses)
+      noteSkills(terminal, await opened.skippedSkills())
       enough.stop()
       waiting.stop()
       const waitedMs = Math.min(limitMs, Math.round(performance.now() - startedAt))
-      return await orAborted(use({ ...opened, statuses, waitedMs, events, signal }), signal)
+      return await orAborted(use({ ...opened, statuses, apiStatuses, waitedMs, events, signal }), signal)
     } finally {
       enough.stop()
       waiting.stop()
@@ -204,6 +210,18 @@ export async function withRegistry<Result>(
 /** Prints warnings about config and lockfiles, such as a missing lockfile. */
 export function noteWarnings(terminal: Terminal, { warnings }: FoundConfig): void {
   for (const warning of warnings) terminal.warn(`${plainLines(warning)}`)
+}
+
+/** Prints which APIs, or operations of theirs, are missing. */
+export function noteApis(terminal: Pick<Terminal, 'warn'>, apis: readonly ApiStatus[]): void {
+  for (const { api, failure } of apis)
+    if (failure !== undefined) terminal.warn(plainLines(`the API "${api}": ${failure}`))
+}
+
+/** Prints which skills of the configured folders are missing. */
+export function noteSkills(terminal: Pick<Terminal, 'warn'>, skipped: readonly SkippedSkill[]): void {
+  for (const { path, reason } of skipped)
+    terminal.warn(plainLines(`the skill in ${path} is left out: ${reason}`))
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000

@@ -18,7 +18,7 @@ export async function runStats(terminal: Terminal, flags: StatsFlags): Promise<n
     if (flags.json) terminal.printJson(figures)
     else if (!isNoneThere(ready.statuses)) show(terminal, figures)
     noteQuarantined(terminal, ready.registry, 'shown to a model')
-    return noteMissing(terminal, ready.statuses, 'counted')
+    return noteMissing(terminal, ready.statuses, 'counted', ready.apiStatuses)
   })
 }
 
@@ -66,8 +66,8 @@ async function measure(ready: ReadyRegistry, counts: TokenCounts): Promise<Figur
 async function sourcesOf(schemas: readonly ToolSchema[], counts: TokenCounts): Promise<Figures['sources']> {
   const sources = new Map<string, { tools: number; tokens: number }>()
   const tokensOf = await counts.each(schemas)
-  for (const [at, { mcpServer, pluginId, source: kind }] of schemas.entries()) {
-    const source = mcpServer ?? pluginId ?? kind
+  for (const [at, { mcpServer, pluginId, api, source: kind }] of schemas.entries()) {
+    const source = mcpServer ?? pluginId ?? api ?? kind
     const { tools, tokens } = sources.get(source) ?? { tools: 0, tokens: 0 }
     sources.set(source, { tools: tools + 1, tokens: tokens + (tokensOf[at] ?? 0) })
   }

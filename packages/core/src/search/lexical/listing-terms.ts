@@ -1,4 +1,5 @@
 import { isRecord } from '../../json.ts'
+import { sourceName } from '../../names.ts'
 import type { JsonSchema, Listing } from '../../tool.ts'
 import { charactersOf, eachWord, STOP_WORDS } from './text-words.ts'
 
@@ -91,13 +92,8 @@ export function fieldTexts(listing: Listing): string[] {
     listing.description,
     parameters.names.join(' '),
     parameters.texts.join(' '),
-    originName(listing),
+    sourceName(listing.source),
   ]
-}
-
-function originName({ source }: Listing): string {
-  if (source.kind === 'mcp') return source.server
-  return source.kind === 'plugin' ? source.plugin : ''
 }
 
 /** Limits of the walk: real schemas have up to 84,000 characters, and a schema object may contain itself. */

@@ -1,5 +1,5 @@
 import { HASH_SEED, hashed } from '../../json.ts'
-import { isPlainText } from '../../names.ts'
+import { isPlainText, sourceName } from '../../names.ts'
 import { changedGroups, type ListingGroups, unchangingGroups } from '../../registry/snapshot.ts'
 import type { Listing } from '../../tool.ts'
 
@@ -66,7 +66,7 @@ const MAX_WRITTEN = 2_000
 
 function hashesOf(listing: Listing): number[] {
   const { name, ownName, source } = listing
-  const origin = source.kind === 'mcp' ? source.server : source.kind === 'plugin' ? source.plugin : ''
+  const origin = sourceName(source)
   if (!isPlainText(name) || !isPlainText(ownName) || !isPlainText(origin))
     return [hashOf(keyOf(name)), hashOf(keyOf(ownName)), hashOf(qualifiedKey(listing))]
   const qualified = origin === '' ? HASH_SEED : hashedKey(HASH_SEED, origin)
@@ -105,8 +105,7 @@ function keyOf(name: string): string {
 }
 
 function qualifiedKey({ source, ownName }: Listing): string {
-  if (source.kind === 'builtin') return keyOf(ownName)
-  return keyOf(source.kind === 'mcp' ? source.server : source.plugin) + keyOf(ownName)
+  return keyOf(sourceName(source)) + keyOf(ownName)
 }
 
 function hashOf(key: string): number {

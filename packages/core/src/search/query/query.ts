@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../errors.ts'
-import { withoutHidden } from '../../names.ts'
+import { isServed, sourceName, withoutHidden } from '../../names.ts'
 import { cutText } from '../../text.ts'
 import type { Listing } from '../../tool.ts'
 import type { ExactNames } from './exact-names.ts'
@@ -241,7 +241,7 @@ export function namedListings(query: Query, names: ExactNames, accepts: Accepts)
 
 export function isOfServer(servers: readonly string[]): Accepts {
   const wanted = new Set(servers.map((server) => server.toLowerCase()))
-  return ({ source }) => source.kind === 'mcp' && wanted.has(source.server.toLowerCase())
+  return ({ source }) => isServed(source) && wanted.has(sourceName(source).toLowerCase())
 }
 
 /** Whether name, description or hint contain a text, ignoring case; `pull request` matches `pull_request`. */
@@ -255,7 +255,7 @@ export function holds(text: string): Accepts {
   if (source === '') return () => false
   const pattern = new RegExp(source, 'iu')
   return ({ name, description, searchHint }) =>
-    pattern.test(name.replace(/^mcp__/, '').normalize('NFC')) ||
+    pattern.test(name.replace(/^(mcp|openapi)__/, '').normalize('NFC')) ||
     pattern.test(description.normalize('NFC')) ||
     (searchHint !== undefined && pattern.test(searchHint.normalize('NFC')))
 }

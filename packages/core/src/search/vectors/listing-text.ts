@@ -1,4 +1,4 @@
-import { splitName, withoutHidden } from '../../names.ts'
+import { isServed, sourceName, splitName, withoutHidden } from '../../names.ts'
 import type { Listing } from '../../tool.ts'
 import { parameterTexts } from '../lexical/listing-terms.ts'
 
@@ -29,7 +29,7 @@ export function listingText(listing: Listing): string {
 /** The words of a listing's name and title, preceded by those words of its server that they lack. */
 function nameText({ ownName, title, source }: Listing): string {
   const words = splitName(ownName)
-  const origin = source.kind === 'mcp' ? splitName(source.server) : []
+  const origin = isServed(source) ? splitName(sourceName(source)) : []
   const named = [...origin.filter((word) => !words.includes(word)), ...words].join(' ')
   return title === undefined ? named : `${named} ${title}`
 }

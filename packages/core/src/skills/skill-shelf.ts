@@ -1,0 +1,120 @@
+import { anyFunction, anyText, checkOptions, type OptionRules, objectOf, required } from '../check-options.ts'
+import { ToolcribError } from '../errors.ts'
+import { checkName, META_TOOL_NAMES } from '../names.ts'
+import { Catalogue } from '../registry/catalogue.ts'
+import { Entry } from '../registry/entry.ts'
+import type { CompiledPolicy } from '../registry/policy.ts'
+import type { Searcher } from '../search/searcher.ts'
+import type { Audience, ToolFinder } from '../search/tool-finder.ts'
+import type { Listing } from '../tool.ts'
+
+/** Instructions for a kind of task, found by search and loaded when a model needs them. */
+export interface Skill {
+  readonly name: string
+  /** What it is for, and when to use it: this is searched, and shown to the model before the skill is loaded. */
+  readonly description: string
+  /** Returns the instructions. */
+  load(): string | Promise<string>
+  /** Its other files, by path: scripts, templates, references. Each is read when a model asks for it. */
+  readonly files?: Readonly<Record<string, () => string | Promise<string>>>
+}
+
+/** What `tool_search` looks for. */
+export type SearchKind = 'tool' | 'skill'
+
+/** A skill that a search found. */
+export interface SkillMatch {
+  readonly name: string
+  readonly score: number
+  readonly description: string
+  /** How many tools fit better. */
+  readonly toolsBefore: number
+}
+
+const RULES: OptionRules<Skill> = {
+  name: required(anyText),
+  description: required(anyText),
+  load: required(anyFunction),
+  files: objectOf(anyFunction),
+}
+
+/** Skills: in one index with the tools, and otherwise apart from them. */
+export class SkillShelf {
+  readonly #skills = new Map<string, Skill>()
+  readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => {})
+  readonly #finder: ToolFinder
+
+  constructor(finder: ToolFinder) {
+    this.#finder = finder
+  }
+
+  /** Throws `config-invalid`, `name-invalid`, or `tool-duplicate` if there is a skill of that name. */
+  add(skill: Skill): void {
+    checkOptions('registerSkill()', skill, RULES)
+    const { name, description } = skill
+    checkName(name, 'skill name')
+    if (this.#skills.has(name))
+      throw new ToolcribError('tool-duplicate', `there is a skill "${name}" already`)
+    this.#catalogue.add(skillEntry(name, description), { replace: false })
+    this.#skills.set(name, skill)
+    this.#show()
+  }
+
+  remove(name: string): boolean {
+    this.#catalogue.remove(policyName(name))
+    this.#show()
+    return this.#skills.delete(name)
+  }
+
+  /** The skills that a policy permits, sorted by name. `allow` and `deny` name them `skill__local__<name>`. */
+  permitted(policy: CompiledPolicy): readonly Skill[] {
+    const snapshot = this.#catalogue.snapshot()
+    return snapshot.sorted.flatMap((entry) => {
+      const skill = this.#skills.get(entry.listing.ownName)
+      return skill && policy.denial(entry, snapshot) === undefined ? [skill] : []
+    })
+  }
+
+  /** Ranks permitted skills among the tools of an audience. */
+  async search(
+    query: string,
+    { searcher, audience, policy }: { searcher: Searcher; audience: Audience; policy: CompiledPolicy },
+  ): Promise<readonly SkillMatch[]> {
+    const snapshot = this.#catalogue.snapshot()
+    const besides = ({ name }: Listing) => {
+      const entry = snapshot.get(name)
+      return entry !== undefined && policy.denial(entry, snapshot) === undefined
+    }
+    const { result } = await this.#finder.rank({ query, limit: RANKED, searcher, audience, besides })
+    let toolsBefore = 0
+    return result.matches.flatMap(({ name, score, description }): SkillMatch[] => {
+      const entry = snapshot.get(name)
+      if (entry !== undefined) return [{ name: entry.listing.ownName, score, description, toolsBefore }]
+      toolsBefore++
+      return []
+    })
+  }
+
+  #show(): void {
+    this.#finder.putBeside(this.#catalogue.snapshot().sorted.map(({ listing }) => listing))
+  }
+}
+
+/** How many tools and skills are ranked together. */
+const RANKED = 10
+
+function policyName(name: string): string {
+  return `skill__local__${name}`
+}
+
+/** A skill as search and policy see it. It is never called. */
+function skillEntry(name: string, description: string): Entry {
+  const tool = { name: policyName(name), description, inputSchema: {}, execute: () => undefined }
+  return new Entry(tool, {
+    name: policyName(name),
+    ownName: name,
+    source: { kind: 'builtin' },
+    deferral: 'deferred',
+    trust: 0,
+  })
+}

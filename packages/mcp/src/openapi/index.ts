@@ -1,0 +1,1 @@
+export { type OpenApiOptions, registerOpenApi } from './register-openapi.ts'

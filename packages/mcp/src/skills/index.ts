@@ -1,0 +1,1 @@
+export { type LoadSkillsOptions, loadSkills } from './load-skills.ts'

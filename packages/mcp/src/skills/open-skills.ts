@@ -1,0 +1,38 @@
+import type { ToolRegistry } from '@toolcrib/core'
+import { describeError } from '@toolcrib/core/internal'
+
+/** A skill of a configured folder that cannot be used. */
+export interface SkippedSkill {
+  readonly path: string
+  readonly reason: string
+}
+
+/** The skills of configured folders in a registry. */
+export class ConfiguredSkills {
+  readonly #registry: ToolRegistry
+  #names: readonly string[] = []
+
+  constructor(registry: ToolRegistry) {
+    this.#registry = registry
+  }
+
+  /** Registers those of these folders in place of the earlier ones, and returns what cannot be used. Never rejects. */
+  async open(paths: readonly string[] = []): Promise<readonly SkippedSkill[]> {
+    for (const name of this.#names) this.#registry.unregisterSkill(name)
+    this.#names = []
+    if (paths.length === 0) return []
+    const skipped: SkippedSkill[] = []
+    const { loadSkills } = await import('./load-skills.ts')
+    const skills = await loadSkills(paths, { onSkipped: (path, reason) => skipped.push({ path, reason }) })
+    this.#names = skills.flatMap((skill) => {
+      try {
+        this.#registry.registerSkill(skill)
+        return [skill.name]
+      } catch (error) {
+        skipped.push({ path: skill.name, reason: describeError(error) })
+        return []
+      }
+    })
+    return skipped
+  }
+}
