@@ -10,7 +10,7 @@ import { HOW_TO_ASK, howToCall } from './answer.ts'
 import { callReadTool, callTool } from './call-tool.ts'
 import { readResult } from './read-result.ts'
 import type { SearchSession, SearchStyle, SearchToolName } from './search-session.ts'
-import { loadSkill, readSkillFile, type SessionSkills, searchingSkills } from './skills.ts'
+import type { SessionSkills } from './skills.ts'
 import { toolSearch } from './tool-search.ts'
 import { toolSearchRegex } from './tool-search-regex.ts'
 import { toolSearchSelect } from './tool-search-select.ts'
@@ -45,7 +45,7 @@ type MakeMetaTool = (session: SearchSession, options: MetaToolOptions) => Tool |
 const META_TOOLS: Readonly<Record<(typeof META_TOOL_NAMES)[number], MakeMetaTool>> = {
   tool_search(session, { skills, ...options }) {
     const search = toolSearch(session, { ...options, style: options.searchStyle }) as Tool
-    return skills ? searchingSkills(search, skills) : search
+    return skills?.searching(search) ?? search
   },
   tool_search_regex: (session, options) => toolSearchRegex(session, options) as Tool,
   ToolSearch: (session, options) => toolSearchSelect(session, options) as Tool,
@@ -59,8 +59,8 @@ const META_TOOLS: Readonly<Record<(typeof META_TOOL_NAMES)[number], MakeMetaTool
     return isShown ? (callReadTool(session) as Tool) : undefined
   },
   read_result: ({ sessionId }, { spill }) => spill && (readResult({ spill, sessionId }) as Tool),
-  load_skill: (_session, { skills, searchTool }) => skills && (loadSkill(skills, searchTool) as Tool),
-  read_skill_file: (_session, { skills }) => skills && (readSkillFile(skills) as Tool),
+  load_skill: (_session, { skills, searchTool }) => skills?.loadSkill(searchTool),
+  read_skill_file: (_session, { skills }) => skills?.readSkillFile(),
   run_script: (_session, { scripts }) => scripts?.tool,
   wait_for_servers: (_session, { behind, servers }) =>
     servers && behind === '' ? (waitForServers(servers) as Tool) : undefined,

@@ -14,6 +14,11 @@ export interface SessionSkills {
   readonly search: (query: string, amongTools: boolean) => Promise<readonly SkillMatch[]>
   /** Whether a search covers them if it does not say. */
   readonly isSearched: boolean
+  /** What lies behind the search, with skills that the description of `load_skill` does not list. */
+  readonly behind: (tools: string) => string
+  readonly searching: (search: Tool) => Tool
+  readonly loadSkill: (searchTool: string) => Tool
+  readonly readSkillFile: () => Tool
 }
 
 /** The skills of a shelf for sessions with these settings; undefined if there are none. */
@@ -29,7 +34,16 @@ export function sessionSkills(
   const nothing: Audience = { permitsServer: () => false, accepter: () => () => false }
   const search = (query: string, amongTools: boolean) =>
     shelf.search(query, { searcher, policy, audience: amongTools ? tools : nothing })
-  return { list, search, isSearched: searchKinds.includes('skill') }
+  const skills: SessionSkills = {
+    list,
+    search,
+    isSearched: searchKinds.includes('skill'),
+    behind: (tools) => withSkills(tools, list()),
+    searching: (tool) => searchingSkills(tool, skills),
+    loadSkill: (searchTool) => loadSkill(skills, searchTool) as Tool,
+    readSkillFile: () => readSkillFile(skills) as Tool,
+  }
+  return skills
 }
 
 /** How many skills are named beside tools, and how likely they must be. */
@@ -39,7 +53,7 @@ const MIN_SCORE = 0.05
 const LISTED_TOKENS = 400
 
 /** `load_skill`: returns the instructions of a skill. */
-export function loadSkill({ list }: SessionSkills, searchTool: string): Tool<{ name: string }> {
+function loadSkill({ list }: SessionSkills, searchTool: string): Tool<{ name: string }> {
   return {
     name: 'load_skill',
     description: `Loads a skill: instructions for a kind of task. Load one that fits before you begin.\n${describeSkills(list(), searchTool)}`,
@@ -62,7 +76,7 @@ export function loadSkill({ list }: SessionSkills, searchTool: string): Tool<{ n
 }
 
 /** `read_skill_file`: returns one of the other files of a skill. */
-export function readSkillFile({ list }: SessionSkills): Tool<{ name: string; path: string }> {
+function readSkillFile({ list }: SessionSkills): Tool<{ name: string; path: string }> {
   return {
     name: 'read_skill_file',
     description: 'Reads a file of a skill; load_skill names them.',
@@ -87,7 +101,7 @@ export function readSkillFile({ list }: SessionSkills): Tool<{ name: string; pat
 }
 
 /** `tool_search` over tools and skills. Skills take no place of a tool, and are placed by their score. */
-export function searchingSkills(search: Tool, skills: SessionSkills): Tool {
+function searchingSkills(search: Tool, skills: SessionSkills): Tool {
   const { inputSchema } = search
   const properties = isRecord(inputSchema) && isRecord(inputSchema.properties) ? inputSchema.properties : {}
   const kinds = {
@@ -131,9 +145,7 @@ function shownMatch({ name, score, description }: SkillMatch): object {
   return { kind: 'skill', name, score: rounded, description: clipText(description, 300) }
 }
 
-/** What lies behind the search, with skills that the description of `load_skill` does not list. */
-export function withSkills(behind: string, skills: SessionSkills | undefined): string {
-  const all = skills?.list() ?? []
+function withSkills(behind: string, all: readonly Skill[]): string {
   return linesOf(all).length === all.length ? behind : `${behind}\n- skills (${all.length})`.trim()
 }
 

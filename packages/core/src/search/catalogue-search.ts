@@ -12,7 +12,7 @@ import {
   withUnranked,
 } from './findings.ts'
 import { lexical } from './lexical.ts'
-import { patternSearcher } from './loaded-index.ts'
+import { SEARCHERS } from './named-searchers.ts'
 import { OpenedIndex, withGroup } from './opened-index.ts'
 import { ExactNames } from './query/exact-names.ts'
 import {
@@ -40,7 +40,7 @@ import { compareNames } from './top-matches.ts'
  */
 export class CatalogueSearch {
   readonly #defaultSearcher: Searcher
-  readonly #patterns = patternSearcher()
+  readonly #patterns = SEARCHERS.regex()
   #groups: ListingGroups = new Map()
   readonly #names: ExactNames
   readonly #sources = new SourceLedger()

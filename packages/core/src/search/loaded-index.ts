@@ -2,19 +2,6 @@ import type { Listing } from '../tool.ts'
 import type { Query } from './query/query.ts'
 import type { Ranking, RankOptions, Searcher, SearchIndex } from './searcher.ts'
 
-/** A searcher that is loaded by its first search: a bundle for a browser can load it then. */
-export function loadedLater(
-  { name, reads = 'words', order = 'fit' }: Pick<Searcher, 'name' | 'reads' | 'order'>,
-  load: () => Promise<Searcher>,
-): Searcher {
-  return { name, reads, order, open: () => new LoadedIndex(load) }
-}
-
-export function patternSearcher(): Searcher {
-  const what = { name: 'regex', reads: 'pattern', order: 'fixed' } as const
-  return loadedLater(what, async () => (await import('./regex.ts')).regex())
-}
-
 /** An index whose searcher is loaded by the first search. */
 export class LoadedIndex implements SearchIndex {
   readonly #load: () => Promise<Searcher>

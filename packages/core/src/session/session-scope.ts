@@ -9,7 +9,7 @@ import {
   type SearchLimit,
   sessionMetaTools,
 } from '../meta-tools/session-meta-tools.ts'
-import { type SessionSkills, withSkills } from '../meta-tools/skills.ts'
+import type { SessionSkills } from '../meta-tools/skills.ts'
 import { isDispatchTool } from '../names.ts'
 import type { Entry } from '../registry/entry.ts'
 import type { CompiledPolicy } from '../registry/policy.ts'
@@ -78,7 +78,7 @@ export class SessionScope implements CallScope, Viewer {
     this.#prefix = views.prefix
     this.#hostTools = views.hostTools
     const sent = this.#prefix?.sent
-    this.#behind = sent?.behind ?? withSkills(notes.of(this.view), options.skills)
+    this.#behind = sent?.behind ?? options.skills?.behind(notes.of(this.view)) ?? notes.of(this.view)
     this.strategy = sent?.surface.strategy ?? views.strategyFor(settings.strategy, () => this.#nativeCount())
     // A session that returns everything again may hold several conversations.
     const declaresActive = this.strategy === 'append' && settings.searchAgain !== 'all'

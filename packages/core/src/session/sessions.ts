@@ -6,7 +6,7 @@ import type { Spill } from '../call/spill.ts'
 import { ToolcribError } from '../errors.ts'
 import { EventStream } from '../events.ts'
 import { DeferredNotes, SearchLimit } from '../meta-tools/session-meta-tools.ts'
-import { sessionSkills } from '../meta-tools/skills.ts'
+import type { sessionSkills } from '../meta-tools/skills.ts'
 import { Availability } from '../registry/availability.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
 import { ModeHistory } from '../registry/mode.ts'
@@ -112,6 +112,8 @@ export class Sessions {
   readonly #prefixes = new SharedPrefixes()
   readonly #definitions = new SharedDefinitions()
   #saved: SavedSessions | undefined
+  /** Loaded once there is a skill. */
+  #sessionSkills: typeof sessionSkills | undefined
 
   constructor(catalogue: Catalogue, settings: ServiceSettings) {
     const { now, noteTokens } = settings
@@ -137,6 +139,7 @@ export class Sessions {
     if (store && givenId === undefined && state === undefined)
       throw new ToolcribError('config-invalid', 'a session with a store needs an id, to be found by later')
     await this.#prepareMemory(settings)
+    if (this.skills.size > 0) this.#sessionSkills ??= (await import('../meta-tools/skills.ts')).sessionSkills
     const isSaved = state !== undefined || store !== undefined
     const { saved, sharing } = isSaved
       ? await this.#savedAs({ id: givenId, state, store }, settings)
@@ -210,7 +213,11 @@ export class Sessions {
     emit({ type: 'session-opened', restored: start.conversation.active.length, ...parent })
     const [schedule, background] = [scheduleWithTimers, scheduleInBackground]
     const place = { id, writer: store ? newId() : '', store, schedule, background, emit }
-    const skills = sessionSkills(this.skills, { ...this.settings, ...settings }, this.#builderFor(settings))
+    const skills = this.#sessionSkills?.(
+      this.skills,
+      { ...this.settings, ...settings },
+      this.#builderFor(settings),
+    )
     const made = dialect && settingsId(dialect, settings, { ...this.settings, skills })
     const begun = sent && sent.settings === made ? this.#prefixes.of({ ...sent, lateTools: [] }) : undefined
     // Without a dialect there is no prefix, but a state that the host passes replaces a stored one.

@@ -48,6 +48,10 @@ export class SkillShelf {
     this.#finder = finder
   }
 
+  get size(): number {
+    return this.#skills.size
+  }
+
   /** Throws `config-invalid`, `name-invalid`, or `tool-duplicate` if there is a skill of that name. */
   add(skill: Skill): void {
     checkOptions('registerSkill()', skill, RULES)
