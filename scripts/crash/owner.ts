@@ -10,7 +10,7 @@ import type { ScriptCall, ScriptHost } from '../../packages/scripts/src/script-h
 // owns it sends the same code again.
 const [run = '', world = '', where = ''] = process.argv.slice(2)
 const store: Store = where.startsWith('redis:') ? redisStore({ url: where }) : fileStore({ directory: where })
-const limits = { leaseMs: 400, wallMs: 1_500 }
+const limits = { leaseMs: 400, wallMs: 3_000 }
 const engine = scripts({ store, key: new Uint8Array(32).fill(5), limits })
 
 /** Every write is a line in the world, and takes a moment. */

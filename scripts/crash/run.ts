@@ -27,7 +27,7 @@ const cache = join(root, 'node_modules', '.cache')
 mkdirSync(cache, { recursive: true })
 const folder = mkdtempSync(join(cache, 'toolcrib-crash-'))
 const redis = values.redis ? await RedisServer.start() : undefined
-const counts = { runs: 0, kills: 0, done: 0, unclear: 0, failed: 0, doubled: 0, falseDone: 0 }
+const counts = { runs: 0, kills: 0, done: 0, unclear: 0, unrecorded: 0, failed: 0, doubled: 0, falseDone: 0 }
 try {
   await bundle({ owner: join(import.meta.dirname, 'owner.ts') }, join(folder, 'dist'))
   symlinkSync(join(root, 'packages/scripts/worker'), join(folder, 'worker'))
@@ -88,8 +88,11 @@ function judge(result: ToolResult, lines: readonly string[]): void {
     if (WRITES.every((id) => lines.includes(id))) return
     counts.falseDone++
     console.error(`not done: ${lines.join(' ')}: ${JSON.stringify(result)}`)
-  } else if (result.code === 'unclear') counts.unclear++
-  else {
+  } else if (result.code === 'unclear') {
+    // Killed inside a recorded write, or before the first pause.
+    if (result.error.includes('May or may not have happened')) counts.unclear++
+    else counts.unrecorded++
+  } else {
     counts.failed++
     console.error(`failed: ${JSON.stringify(result)}`)
   }

@@ -1,6 +1,7 @@
 import { ToolcribError } from './errors.ts'
 import type { Finding } from './finding.ts'
 import type { Reply } from './reply.ts'
+import type { ScriptEvent } from './script-events.ts'
 import type { CallResult, ToolCall, ToolSource } from './tool.ts'
 import type { LedgerTotals, SpendLimit } from './usage.ts'
 
@@ -68,29 +69,7 @@ type CoreEventBody =
       readonly name: string
       readonly calledAs?: string
     }
-  | {
-      readonly type: 'script-started'
-      readonly run: string
-      readonly toolCallId: string
-      readonly source: string
-    }
-  /** A script waits for a person: these calls need an answer. */
-  | { readonly type: 'script-paused'; readonly run: string; readonly names: readonly string[] }
-  | {
-      readonly type: 'script-decided'
-      readonly run: string
-      readonly granted: number
-      readonly denied: number
-    }
-  | { readonly type: 'script-resumed'; readonly run: string }
-  | {
-      readonly type: 'script-ended'
-      readonly run: string
-      readonly ok: boolean
-      readonly code?: string
-      /** The beginning of what the model reads. */
-      readonly answer: string
-    }
+  | ScriptEvent
   /** A person is asked about a call before it runs. */
   | { readonly type: 'call-asked'; readonly toolCallId: string; readonly name: string }
   /** The person's answer; `deny` also if there was none. */

@@ -48,6 +48,8 @@ const OVERTIME_MS = 500
 
 const IMAGE_MS = 10_000
 
+const WARM_AFTER_MS = 20
+
 /** One worker thread with one machine. It runs one script: `start` or `restore`, then `settle` until the end. */
 export class Sandbox {
   readonly #worker: Worker
@@ -153,6 +155,7 @@ export class Sandboxes {
   readonly #memoryMb: number
   #wasm: Promise<{ readonly module: WebAssembly.Module; readonly digest: string }> | undefined
   #spare: Sandbox | undefined
+  #warming: NodeJS.Timeout | undefined
 
   constructor(memoryMb: number) {
     this.#memoryMb = memoryMb
@@ -166,7 +169,12 @@ export class Sandboxes {
   async take(): Promise<Sandbox> {
     const { module } = await this.#compiled()
     const taken = this.#spare ?? new Sandbox(module, this.#memoryMb)
-    this.#spare = new Sandbox(module, this.#memoryMb)
+    this.#spare = undefined
+    // To start a thread holds up this one: most scripts have ended by then.
+    clearTimeout(this.#warming)
+    this.#warming = setTimeout(() => {
+      this.#spare ??= new Sandbox(module, this.#memoryMb)
+    }, WARM_AFTER_MS).unref()
     return taken
   }
 
@@ -182,6 +190,7 @@ export class Sandboxes {
   }
 
   async close(): Promise<void> {
+    clearTimeout(this.#warming)
     await this.#spare?.end()
     this.#spare = undefined
   }

@@ -16,14 +16,14 @@ async function stateFolder(): Promise<string> {
 }
 
 /** Runs a script in a new process of the same gateway. */
-async function run(config: object, env: Record<string, string>, store = memoryStore()) {
+async function run(config: object, env: Record<string, string>, store = memoryStore(), code = ASKS) {
   const options = await openScripts(readConfig(config), env, store)
   const registry = new ToolRegistry({ ...options, policy: { ask: ['wipe'] } })
   registry.registerFunction(() => 'wiped', {
     ...{ name: 'wipe', description: 'Wipes.', inputSchema: { type: 'object' } },
   })
   const session = await registry.openSession({ id: 'ada' })
-  const call = { toolCallId: '1', name: 'run_script', args: { code: ASKS } }
+  const call = { toolCallId: '1', name: 'run_script', args: { code } }
   const [waiting] = await session.execute([call])
   const [paused] = await session.scripts.paused()
   if (paused) await session.scripts.decide(paused.run, { 1: true })
@@ -54,9 +54,10 @@ it('takes the key of the config, which replicas share', async () => {
   const config = { scripts: { enabled: true, key: 'x'.repeat(32) } }
   await run(config, {}, store)
   expect(await run(config, {}, store)).toMatchObject({ waiting: { ok: true } })
-  await run(config, {}, store)
+  const another = `${ASKS} // another`
+  await run(config, {}, store, another)
   const other = { scripts: { enabled: true, key: 'y'.repeat(32) } }
-  expect(await run(other, {}, store)).toMatchObject({
+  expect(await run(other, {}, store, another)).toMatchObject({
     waiting: { error: expect.stringContaining('another key') },
   })
 })

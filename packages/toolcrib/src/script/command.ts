@@ -6,15 +6,11 @@ import type { Terminal } from '../terminal/terminal.ts'
 export function scriptCommand(terminal: Terminal): Command {
   return defineCommand(terminal, 'script', HELP, async () => (await import('./run-script.ts')).runScript)
     .description('Replay a script that ran through the gateway, or save one as a tool.')
-    .argument('<action>', '"replay" or "save"')
-    .argument(
-      '<words...>',
-      'replay: the id of a run; save: the name of the tool, then the run (default: the file as it is now)',
-    )
+    .argument('<words...>', 'replay RUN; or save NAME [RUN], without RUN the file as it is')
     .option('--code <file>', 'replay: this program in place of the recorded one')
     .option('--description <text>', 'save: what the tool does')
     .option('--input <schema>', 'save: the JSON schema of "input"')
-    .option('--store <store>', 'where the gateway keeps its state: file:DIR or redis://…')
+    .option('--store <store>', 'where the gateway keeps its state')
     .option('--config <file>', 'the config of the gateway')
     .option('--json', 'print the result as JSON')
 }

@@ -22,12 +22,11 @@ export interface ScriptFlags {
 /** Replays a recorded script, or saves one as a tool. */
 export async function runScript(
   terminal: Terminal,
-  action: string,
-  [what = '', run]: readonly string[],
+  [action, what, run]: readonly string[],
   flags: ScriptFlags,
 ): Promise<number> {
-  if (action !== 'replay' && action !== 'save')
-    throw new UsageError(`"script" takes "replay" or "save", not "${plain(action)}"`)
+  if ((action !== 'replay' && action !== 'save') || what === undefined)
+    throw new UsageError('"script" takes "replay RUN" or "save NAME [RUN]"')
   const { config } = await findWithFlags(terminal, flags)
   const stores = await openStores(flags.store, terminal)
   const engine = await openEngine(config, terminal.env, stores.store)

@@ -80,6 +80,8 @@ function toLine(event: ToolcribEvent): Omit<LogLine, 'at'> | undefined {
       return { level: 'warn', server: event.server, message: `tool ${event.tool}: ${event.faults}` }
     case 'call-finished': {
       const { name, ok, code, durationMs, toolCallId } = event
+      // Its script waits for a person, which has a line of its own.
+      if (code === 'waiting') return undefined
       const outcome = ok ? 'ok' : (code ?? 'failed')
       const [, inner] = /\.(\d+)$/.exec(toolCallId) ?? []
       const call = inner === undefined ? 'call' : `call ${inner} of a script,`

@@ -84,6 +84,7 @@ const TAKES_CONFIG: ReadonlySet<string> = new Set([
   'enable',
   'disable',
   'memory',
+  'script',
 ])
 
 /** Wraps a line of a `--help`. An example stays a command that can be copied. */

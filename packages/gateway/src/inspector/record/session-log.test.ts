@@ -161,3 +161,30 @@ describe('turns', () => {
     expect(turnsOf(surfaces)).toBe(3)
   })
 })
+
+it('a script is shown with its source, its calls, what it waits for and what it answered', () => {
+  const log = new SessionLog()
+  const note = (event: object) =>
+    log.note({ at: 1, sessionId: 's', ...event } as ToolcribEvent, 's', tokensPerTool)
+  const call = (toolCallId: string, name: string, more = {}) =>
+    note({ type: 'call-finished', toolCallId, name, ok: true, durationMs: 1, ...more })
+  note({ type: 'script-started', run: 'r', toolCallId: '1', source: 'return 1' })
+  call('1.1', 'read')
+  call('1.2', 'wipe', { ok: false, code: 'waiting' })
+  note({ type: 'script-paused', run: 'r', names: ['wipe'] })
+  note({ type: 'script-decided', run: 'r', granted: 1, denied: 0 })
+  call('1.2', 'wipe')
+  note({ type: 'script-ended', run: 'r', ok: true, answer: '1' })
+  call('1', 'run_script')
+  const { steps = [], totals } = log.find('s') ?? {}
+  expect(steps.map(({ kind, text, names, inScript }) => [kind, text, names?.[0], inScript])).toEqual([
+    ['script', 'return 1', undefined, undefined],
+    ['call', '', 'read', 1],
+    ['waiting', '', 'wipe', undefined],
+    ['decided', '1 allowed, 0 refused', undefined, undefined],
+    ['call', '', 'wipe', 2],
+    ['script-ended', '1', undefined, undefined],
+    ['call', '', 'run_script', undefined],
+  ])
+  expect(totals).toMatchObject({ calls: 3, errors: 0 })
+})

@@ -177,9 +177,11 @@ export class SessionRecord {
         const { name, ok, durationMs, code, toolCallId } = event
         if (!isSearchTool(name)) this.#firstTool ??= name
         const [, n] = (this.#scripts.size > 0 && /\.(\d+)$/.exec(toolCallId)) || []
+        // A script waits for a person: nothing has failed, and its own line says so.
+        if (code === 'waiting') return {}
         const inScript = n === undefined ? {} : { inScript: Number(n) }
         this.#add(event, 'call', code ?? '', { names: [name], ok, durationMs, ...inScript })
-        return { calls: 1, errors: ok ? 0 : 1 }
+        return { calls: 1, errors: ok || code === 'paused' ? 0 : 1 }
       }
       case 'script-started':
         this.#scripts.add(event.run)
