@@ -146,7 +146,7 @@ function shownMatch({ name, score, description }: SkillMatch): object {
 }
 
 function withSkills(behind: string, all: readonly Skill[]): string {
-  return linesOf(all).length === all.length ? behind : `${behind}\n- skills (${all.length})`.trim()
+  return linesOf(all).length === all.length ? behind : `- skills (${all.length})\n${behind}`.trim()
 }
 
 /** Names with the beginning of their descriptions, as far as the limit goes. */

@@ -108,8 +108,10 @@ export class SessionScope implements CallScope, Viewer {
 
   /** The prefix that the next requests begin with if this surface is sent; undefined where nothing new begins. */
   prefixFor(surface: Surface): PromptPrefix | undefined {
-    const { settings, views } = this.#options
-    const { prefix } = views
+    const {
+      settings,
+      views: { prefix },
+    } = this.#options
     if (prefix?.hasSearch || prefix?.sent.surface === surface || settings.dialect === undefined)
       return undefined
     // What is deferred must be within reach of a search.
