@@ -63,7 +63,6 @@ export class SessionScope implements CallScope, Viewer {
   /** A paragraph for the system prompt; '' when nothing is deferred. */
   readonly promptNote: string
   readonly pauses: SingleUse
-  /** What the meta-tools do. */
   readonly search: SearchScope
   readonly #options: ScopeOptions
   readonly #behind: string
@@ -108,10 +107,8 @@ export class SessionScope implements CallScope, Viewer {
 
   /** The prefix that the next requests begin with if this surface is sent; undefined where nothing new begins. */
   prefixFor(surface: Surface): PromptPrefix | undefined {
-    const {
-      settings,
-      views: { prefix },
-    } = this.#options
+    const { settings, views } = this.#options
+    const { prefix } = views
     if (prefix?.hasSearch || prefix?.sent.surface === surface || settings.dialect === undefined)
       return undefined
     // What is deferred must be within reach of a search.
