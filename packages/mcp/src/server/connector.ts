@@ -44,9 +44,11 @@ export class Connector {
 
   async #openDirectly(request: OpenRequest): Promise<Connection> {
     const { maxMessageBytes = MAX_MESSAGE_BYTES } = this.#options
-    // Loaded with the first connection: loading the SDK takes longer than a search of cached tools.
+    // Loaded with the first connection: loading the SDK takes longer than a search of cached tools. A part at a time, so that
+    // others get their turn.
+    await import('@modelcontextprotocol/client/stdio')
+    await turn()
     const { openConnection } = await import('../connection/open-connection.ts')
-    // Loading it took long enough for one turn of the event loop.
     await turn()
     return openConnection(request, {
       env: this.#options.env ?? process.env,
