@@ -483,7 +483,7 @@ it('an answer of the search has types that a script can use', async () => {
 describe('a dry run of a script', () => {
   it('calls what only reads, and lists what it would have written', async () => {
     const asked: unknown[] = []
-    const made = shop({ ...ASKS, onAsk: () => (asked.push(1) > 0 ? 'once' : 'deny') })
+    const made = shop({ ...ASKS, onAsk: ({ calls }) => (asked.push(...calls) > 0 ? 'once' : 'deny') })
     const session = await made.registry.openSession()
     const code = `const order = await tools.shop.get_order({ id: 'W2' })
       const done = await tools.shop.cancel_order({ id: order.id })
