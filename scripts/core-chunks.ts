@@ -13,7 +13,7 @@ export const CORE_CHUNKS = [
   ),
   group('patterns', /src[\\/]bounded-pattern\.ts$/, 7),
   group('rare', /src[\\/]schema[\\/]rare-checks\.ts$/, 6),
-  group('parts', /src[\\/]query[\\/]request-parts\.ts$/, 6),
+  group('parts', /query[\\/]request-parts\.ts$/, 6),
   group('regex', /src[\\/]search[\\/]regex\.ts$/, 6),
   group('weighted', /src[\\/]search[\\/]weighted\.ts$/, 6),
   group('masks', /src[\\/]secrets[\\/]mask-arguments\.ts$/, 6),
