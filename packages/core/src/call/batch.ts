@@ -58,3 +58,6 @@ export function partFailed(
 ): void {
   emit({ type: 'call-part-failed', sessionId, toolCallId, name: toolName, part, error })
 }
+
+/** Reserved for the note that says where the full text of a reduced result is. */
+export const POINTER_CHARS = 80

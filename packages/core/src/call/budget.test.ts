@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import type { ToolResult } from '../tool.ts'
 import { callOf, entryOf, fakeRunner, fakeScope, fakeTime, fakeTool, runOne } from './fake-scope.fixture.ts'
 import { memorySpill } from './spill.ts'
-import { shareBudget, trimText } from './trim-results.ts'
+import { shareBudget } from './trim-results.ts'
+import { trimText } from './trim-text.ts'
 
 const saying = (value: string, name = 'echo') => fakeTool({ name, execute: () => ({ ok: true, value }) })
 

@@ -13,7 +13,7 @@ import { failure } from '../tool-result.ts'
 import type { Batch } from './batch.ts'
 
 /** Executes a tool with what it declares, where the backends grant it. */
-export async function executeWithCapabilities(
+export async function runGranted(
   tool: Tool,
   args: unknown,
   context: ToolContext,

@@ -80,8 +80,8 @@ function execute(
       isForwarded = forwarded !== undefined
       if (forwarded !== undefined) return forwarded
       if (tool.capabilities === undefined) return tool.execute(args, context)
-      return import('./grant-capabilities.ts').then(({ executeWithCapabilities }) =>
-        executeWithCapabilities(tool, args, context, batch),
+      return import('./grant-capabilities.ts').then(({ runGranted }) =>
+        runGranted(tool, args, context, batch),
       )
     },
     { abort, timeoutMs, schedule: state.schedule },

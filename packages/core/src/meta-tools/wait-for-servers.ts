@@ -1,7 +1,5 @@
 import type { ServerDirectory } from '../registry/server-directory.ts'
-import { clamp } from '../text.ts'
 import type { Tool } from '../tool.ts'
-import { answer, clipList } from './answer.ts'
 
 interface Input {
   readonly servers?: readonly string[]
@@ -26,15 +24,7 @@ export function waitForServers(directory: ServerDirectory): Tool<Input> {
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
     async execute({ servers, timeout_ms }) {
-      const timeoutMs = clamp(timeout_ms, { min: 0, max: 60_000, otherwise: 10_000 })
-      await directory.settled({ timeoutMs, ...(servers ? { servers } : {}) })
-      const statuses = directory.statuses().filter(({ server }) => !servers || servers.includes(server))
-      const known = new Set(statuses.map(({ server }) => server))
-      const unknown = servers?.filter((server) => !known.has(server)) ?? []
-      return answer({
-        servers: statuses,
-        ...(unknown.length > 0 ? { unknown: clipList(unknown) } : {}),
-      })
+      return (await import('./answer-wait.ts')).answerWait(directory, { servers, timeout_ms })
     },
   }
 }

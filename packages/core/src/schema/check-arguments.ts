@@ -4,7 +4,7 @@ import type { JsonSchema } from '../tool.ts'
 import { coerce } from './coerce.ts'
 import { CompiledSchema, checkBudget } from './compiled-schema.ts'
 import type { FoundFaults } from './describe-faults.ts'
-import type { RareChecks } from './prepare-schema.ts'
+import { NOT_LOADED, type RareChecks } from './prepare-schema.ts'
 
 /** Valid arguments, in a copy that the tool may change, or what is wrong: a text, or faults for `describeFaults()`. */
 export type CheckedArguments =
@@ -32,7 +32,7 @@ export class SchemaCache {
     const known = this.#compiled.get(key)
     if (known) return known
     // Never unchecked: the call fails instead.
-    if (this.lacksRareChecks(schema)) throw new Error('loadRareChecks() was not called')
+    if (this.lacksRareChecks(schema)) throw new Error(NOT_LOADED)
     const compiled = new CompiledSchema(
       isRecord(schema) || schema === false ? schema : true,
       this.#rareChecks,
@@ -49,8 +49,7 @@ export class SchemaCache {
   }
 }
 
-const IS_RARE =
-  /"(?:pattern|patternProperties|format|uniqueItems|multipleOf|\$ref|\$dynamicRef|\$recursiveRef)":/
+const IS_RARE = /"(?:pattern(?:Properties)?|format|uniqueItems|multipleOf|\$\w*[rR]ef)":/
 
 const ANYTHING = {}
 const NOTHING = {}

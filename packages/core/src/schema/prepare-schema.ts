@@ -5,6 +5,8 @@ import { isRef, isTexts, LISTS, MAPS, SCHEMAS, type SchemaNode, type SchemaPart,
 import type { TextTest } from './linear-pattern.ts'
 import type { ResolvedRefs } from './resolve-refs.ts'
 
+export const NOT_LOADED = 'loadRareChecks() was not called'
+
 /** What is loaded for schemas with rare keywords. */
 export type RareChecks = typeof import('./rare-checks.ts')
 
@@ -153,7 +155,7 @@ export function prepareSchema(schema: JsonSchema, rare?: RareChecks): PreparedSc
   }
 
   function loaded(): RareChecks {
-    if (rare === undefined) throw new Error('loadRareChecks() was not called')
+    if (rare === undefined) throw new Error(NOT_LOADED)
     return rare
   }
 

@@ -25,7 +25,6 @@ import {
   type Query,
   readPart,
 } from './query/query.ts'
-import { VERBS } from './query/request-parts.ts'
 import { CloneFolding, RankedSearch } from './ranked-search.ts'
 import { acceptEvery, type Ranked, type Searcher, type SearchIndex } from './searcher.ts'
 import { SourceLedger } from './source-ledger.ts'
@@ -199,7 +198,9 @@ export class CatalogueSearch {
       total,
       ranked: matches.slice(offset, offset + limit),
       ...(offset === 0 ? {} : { leaders: matches.slice(0, DEFAULT_LIMIT) }),
-      ...(unmatchedTerms.length === 0 ? {} : { unmatchedTerms, ...absentService(query, unmatchedTerms) }),
+      ...(unmatchedTerms.length === 0
+        ? {}
+        : { unmatchedTerms, ...(await absentService(query, unmatchedTerms)) }),
       ...verdict,
     }
     if (passing.length === 0) return found
@@ -258,10 +259,11 @@ export class CatalogueSearch {
 }
 
 /** "jira create ticket": a request may begin with a service that no source has. */
-function absentService({ kind, words }: Query, unmatchedTerms: readonly string[]) {
+async function absentService({ kind, words }: Query, unmatchedTerms: readonly string[]) {
   const [first = '', second = ''] = words
-  const isAbsent = kind === 'keyword' && unmatchedTerms.includes(first) && VERBS.has(second.toLowerCase())
-  return isAbsent ? { absentService: first } : {}
+  if (kind !== 'keyword' || !unmatchedTerms.includes(first)) return {}
+  const { VERBS } = await import('./query/request-parts.ts')
+  return VERBS.has(second.toLowerCase()) ? { absentService: first } : {}
 }
 
 /** A digit, an address, a path or a file name. */
