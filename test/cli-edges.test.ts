@@ -185,9 +185,7 @@ describe('a lockfile by name', () => {
       'typo.lock',
     )
     expect(status).toBe(2)
-    expect(stderr).toMatch(
-      /lockfile typo\.lock does not exist; .*toolcrib lock --lockfile typo\.lock.*config-invalid/,
-    )
+    expect(stderr).toMatch(/lockfile typo\.lock does not exist; .*toolcrib lock --lockfile typo\.lock/)
     expect(wasStarted()).toBe(false)
   })
 
@@ -348,8 +346,10 @@ describe('--json', () => {
     const { status, stdout, stderr } = await toolcrib(...command, '--json')
     // No config makes an unknown program a known one.
     const code = command[0] === 'import' ? 'usage-invalid' : 'config-invalid'
-    expect(JSON.parse(stdout)).toEqual({ error: { code, message: expect.any(String) } })
-    expect(stderr).toContain(code)
+    const { error } = JSON.parse(stdout)
+    expect(error).toEqual({ code, message: expect.any(String) })
+    // A person reads the same message, without the code.
+    expect(stderr.replace(/\s+/g, ' ').trim()).toBe(`error ${error.message.replace(/\s+/g, ' ')}`)
     expect(await toolcrib(...command)).toMatchObject({ status, stdout: '', stderr })
   })
 

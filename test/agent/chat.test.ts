@@ -88,7 +88,7 @@ describe('toolcrib chat', () => {
     ]
     const options = { builtin: true }
     const no = await chat(['What?', 'n'], turns, { options })
-    expect(no.printed).toContain('denied: The user refused "read_file"')
+    expect(no.printed).toContain('The user refused "read_file"')
     const always = await chat(['What?', 'a'], turns, { options })
     expect(always.printed).toContain('✓ read_file buy milk')
     const own = await readFile(join(folder, '.config', 'toolcrib', 'toolcrib.toml'), 'utf8')
@@ -117,7 +117,7 @@ describe('toolcrib chat', () => {
       { options: { builtin: true } },
     )
     expect(printed.match(/Run write_file\?/g)).toHaveLength(3)
-    expect(printed).toContain('denied: The user refused "write_file"')
+    expect(printed).toContain('The user refused "write_file"')
     for (const name of ['a', 'c', 'd']) expect(await readFile(join(folder, `${name}.txt`), 'utf8')).toBe('x')
     await expect(readFile(join(folder, 'b.txt'))).rejects.toThrow('ENOENT')
   })

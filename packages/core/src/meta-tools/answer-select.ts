@@ -26,7 +26,8 @@ export function answerSelect(
     const { isDispatch } = options
     const loaded = isSelect ? 'your next list of tools has all of it' : 'fetch with select:<name>'
     const schemaBy = isDispatch ? 'call it: an error about arguments has all of it' : loaded
-    const limits = { maxTokens: options.maxAnswerTokens, isDispatch, schemaBy }
+    const types = await session.typesOf(found.matches.map(({ name }) => name))
+    const limits = { maxTokens: options.maxAnswerTokens, isDispatch, schemaBy, types }
     const { shown: matches, worthActivating, complete } = fitMatches(found, session, limits)
     session.noteSeen(complete)
     const shown = matches.map(({ name }) => name)

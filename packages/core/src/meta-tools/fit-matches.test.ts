@@ -96,7 +96,6 @@ describe('the matches of an answer', () => {
     ...session,
     describe: (name: string) => definitions.get(name),
     isDeclared: (_name: string) => false,
-    scriptable: () => undefined,
     tokensOf: (name: string) => Math.ceil(JSON.stringify(definitions.get(name)).length / 4),
   }
   const match = (name: string, score: number) => ({ name, score, fit: 0.4, description: '', reasons: [] })

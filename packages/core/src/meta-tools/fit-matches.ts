@@ -4,7 +4,7 @@ import { clipText, estimateTokens } from '../text.ts'
 import type { JsonSchema, ToolDefinition } from '../tool.ts'
 import type { DeferredResult, SearchSession } from './search-session.ts'
 import { signatureOf } from './signature.ts'
-import { type TypedTool, typesOf } from './tool-types.ts'
+import type { ToolTypes } from './tool-types.ts'
 import { besideOf, type Matchmaker, worthActivating } from './worth-activating.ts'
 
 /** A match as the model reads it. */
@@ -38,6 +38,8 @@ const FIRST_COMPLETE_TOKENS = 1_000
 /** The limits of matches, and what the model does to get the schema of a short one. */
 export interface MatchLimit extends DefinitionLimit {
   readonly schemaBy: string
+  /** The types of tools, by name, where there are scripts. */
+  readonly types?: ReadonlyMap<string, ToolTypes>
 }
 
 /** The matches of an answer, and those of them to activate. */
@@ -56,8 +58,8 @@ export interface FittingMatches {
  */
 export function fitMatches(
   found: Pick<DeferredResult, 'kind' | 'matches' | 'leaders' | 'answerable'>,
-  session: Matchmaker & Pick<SearchSession, 'describe' | 'scriptable' | 'tokensOf' | 'isDeclared'>,
-  { maxTokens, isDispatch, schemaBy }: MatchLimit,
+  session: Matchmaker & Pick<SearchSession, 'describe' | 'tokensOf' | 'isDeclared'>,
+  { maxTokens, isDispatch, schemaBy, types }: MatchLimit,
 ): FittingMatches {
   const { matches, leaders } = found
   let left = maxTokens - RESERVED_TOKENS
@@ -69,13 +71,12 @@ export function fitMatches(
   const near = new Set(hasNone ? active : worthActivating(matches, session, leaders))
   const compared = [...leaders, ...matches]
   const known = matches.filter(({ name }) => session.describe(name))
-  const types = typesOf(known.flatMap(({ name }) => session.scriptable(name) ?? []))
   const shown: ShownMatch[] = []
   const complete: ToolDefinition[] = []
-  for (const [at, { name, score, fit }] of known.entries()) {
+  for (const { name, score, fit } of known) {
     const whole = session.describe(name)
     if (!whole) continue
-    const typed = types[at]
+    const typed = types?.get(name)
     const place = { name, score: Math.round(score * 1000) / 1000 }
     // Only probabilities are compared. Under dispatch, a tool is called alike whether it is active or not: any server's count.
     const beside = isDispatch ? compared : besideOf(name, compared, session)
@@ -115,12 +116,6 @@ export function fitMatches(
   const isWorthIt = ({ name }: { readonly name: string }) =>
     session.isActive(name) || complete.some((whole) => whole.name === name)
   return { shown, worthActivating: shown.filter(isWorthIt).map(({ name }) => name), complete }
-}
-
-/** A tool as a script calls it; undefined where there are no scripts, and if a type does not tell all. */
-export function wholeTypes(tool: TypedTool | undefined): string | undefined {
-  const [typed] = tool ? typesOf([tool]) : []
-  return typed?.isWhole ? typed.types : undefined
 }
 
 /** A schema without what tells a model nothing: other names than those of a schema are refused in any case. */

@@ -2,7 +2,7 @@ import type { SEARCH_TOOL_NAMES } from '../names.ts'
 import type { ServerStatus } from '../registry/server-directory.ts'
 import type { SearchMatch, SearchOptions, SearchResult } from '../search/search-result.ts'
 import type { ToolDefinition } from '../tool.ts'
-import type { TypedTool } from './tool-types.ts'
+import type { ToolTypes } from './tool-types.ts'
 
 /** Which of the three search meta-tools a session shows. */
 export type SearchToolName = (typeof SEARCH_TOOL_NAMES)[number]
@@ -49,8 +49,8 @@ export interface SearchSession {
   activate(names: readonly string[]): Promise<ActivationReport>
   /** Returns the definition a name means, however it is written; undefined when it is unknown, denied or unavailable. */
   describe(name: string): ToolDefinition | undefined
-  /** What the type of a tool is made of, for scripts; undefined where there are none. */
-  scriptable(name: string): TypedTool | undefined
+  /** The types of tools as scripts call them, by name; empty where there are no scripts. */
+  typesOf(names: readonly string[]): Promise<ReadonlyMap<string, ToolTypes>>
   /** Records that the answer shows these definitions as a whole: from then on, the schema decides which arguments pass. */
   noteSeen(definitions: readonly ToolDefinition[]): void
   /** Returns about how many tokens the definition of a registered tool takes, counted once per tool. */

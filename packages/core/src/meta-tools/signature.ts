@@ -10,14 +10,10 @@ export interface SignatureLimit {
 /** How many allowed values are shown, and how deep objects are. */
 const MAX_VALUES = 12
 const MAX_DEPTH = 3
-/** Of a type that stands for the whole schema. */
-const WHOLE = { depth: 10, maxValues: 1_000 } as const
 /** Where parameters may be, other than in `properties`. */
 const COMBINED = ['oneOf', 'anyOf', 'allOf', '$ref', 'patternProperties']
 /** The words of a description that tell what a text is: a syntax or a sentence, a selector or an id. */
 const MAX_COMMENT = 40
-const MAX_WHOLE_COMMENT = 300
-const MAX_PATTERN = 40
 
 /**
  * The parameters of a tool as a TypeScript-like signature, such as `(owner: string, state?: "open" | "closed")`. Every
@@ -39,23 +35,8 @@ export function signatureOf(parameters: JsonSchema, { maxChars }: SignatureLimit
   return `(${clipText(namesOf(parameters), maxChars - 2)})`
 }
 
-function isCombined(schema: object): boolean {
+export function isCombined(schema: object): boolean {
   return COMBINED.some((key) => key in schema)
-}
-
-/**
- * The whole schema as one type, with constraints as comments; what it refers to more than once is named. Undefined if a type
- * cannot tell it all.
- */
-export function wholeType(schema: JsonSchema): { readonly type: string; readonly named: string } | undefined {
-  if (!isRecord(schema)) return undefined
-  const isObject = schema.type === 'object' && !isCombined(schema)
-  if (isObject && Object.keys(shapeOf(schema).properties).length === 0) return { type: '{}', named: '' }
-  const named = new Map<string, string>()
-  const type = typeOf(schema, { ...WHOLE, maxComment: MAX_WHOLE_COMMENT, root: schema, named })
-  const text = [...named].map(([name, body]) => `; type ${name} = ${body}`).join('')
-  const isCut = `${type}${text}`.replace(/\/\*.*?\*\//g, '').includes('…')
-  return isCombined(schema) || isCut ? undefined : { type, named: text }
 }
 
 /** A schema as a TypeScript-like type. */
@@ -87,11 +68,15 @@ function namesOf(schema: JsonSchema): string {
     .join(', ')
 }
 
-interface Writer extends Form {
+export interface Writer extends Form {
   /** The whole schema, in which references are resolved. */
   readonly root: Readonly<Record<string, unknown>>
-  /** Types that are referred to by name, where the whole schema is written. */
-  readonly named?: Map<string, string>
+  /** What is written differently where the whole schema is. */
+  readonly whole?: {
+    /** The name of a type that is referred to. */
+    readonly nameOf: (schema: unknown, writer: Writer) => string | undefined
+    readonly commentOf: (property: Readonly<Record<string, unknown>>) => string
+  }
 }
 
 function fieldsOf(schema: unknown, writer: Writer): string[] {
@@ -104,7 +89,7 @@ function fieldsOf(schema: unknown, writer: Writer): string[] {
   })
 }
 
-function shapeOf(schema: unknown) {
+export function shapeOf(schema: unknown) {
   const { properties, required } = isRecord(schema) ? schema : {}
   return {
     properties: isRecord(properties) ? properties : {},
@@ -117,8 +102,8 @@ function ordered(properties: Readonly<Record<string, unknown>>, required: Readon
   return [...all.filter(([name]) => required.has(name)), ...all.filter(([name]) => !required.has(name))]
 }
 
-function typeOf(given: unknown, writer: Writer): string {
-  const name = writer.named && nameOf(given, writer)
+export function typeOf(given: unknown, writer: Writer): string {
+  const name = writer.whole?.nameOf(given, writer)
   if (name !== undefined) return name
   const schema = resolved(given, writer)
   if (!isRecord(schema)) return 'any'
@@ -150,26 +135,11 @@ function typeOf(given: unknown, writer: Writer): string {
 }
 
 function deeper(writer: Writer): Writer {
-  return { ...writer, depth: writer.depth - 1, maxComment: writer.named ? writer.maxComment : 0 }
-}
-
-/** The name of a type that the schema refers to more than once, or that contains itself. */
-function nameOf(schema: unknown, writer: Writer): string | undefined {
-  const { root, named } = writer
-  if (!isRecord(schema) || typeof schema.$ref !== 'string' || named === undefined) return undefined
-  const uses = JSON.stringify(root).split(`"$ref":${JSON.stringify(schema.$ref)}`).length - 1
-  const name = schema.$ref.split('/').at(-1)?.replace(/\W/g, '_') ?? ''
-  if (uses < 2 || !/^[A-Za-z_]/.test(name)) return undefined
-  if (!named.has(name)) {
-    // First: it may contain itself.
-    named.set(name, '')
-    named.set(name, typeOf(resolved(schema, writer), { ...writer, depth: WHOLE.depth }))
-  }
-  return name
+  return { ...writer, depth: writer.depth - 1, maxComment: writer.whole ? writer.maxComment : 0 }
 }
 
 /** The schema that a local reference means; one level, so that a cycle ends. */
-function resolved(schema: unknown, { root, depth }: Writer): unknown {
+export function resolved(schema: unknown, { root, depth }: Writer): unknown {
   if (!isRecord(schema) || typeof schema.$ref !== 'string') return schema
   if (depth <= 0 || !schema.$ref.startsWith('#/')) return true
   let target: unknown = root
@@ -179,10 +149,9 @@ function resolved(schema: unknown, { root, depth }: Writer): unknown {
 }
 
 /** What a parameter means, where its type does not tell. */
-function commentOf(property: unknown, { maxComment, named }: Writer): string {
+function commentOf(property: unknown, { maxComment, whole }: Writer): string {
   if (maxComment === 0 || !isRecord(property)) return ''
-  const words = named ? [constraintsOf(property), wordsOf(property, maxComment)] : [shortComment(property)]
-  const text = words.filter((word) => word !== '').join(' ')
+  const text = whole ? whole.commentOf(property) : shortComment(property)
   return text === '' ? '' : ` /* ${text} */`
 }
 
@@ -194,24 +163,7 @@ function shortComment(property: Readonly<Record<string, unknown>>): string {
   return isText ? wordsOf(property, MAX_COMMENT) : ''
 }
 
-function wordsOf({ description }: Readonly<Record<string, unknown>>, maxChars: number): string {
+export function wordsOf({ description }: Readonly<Record<string, unknown>>, maxChars: number): string {
   if (typeof description !== 'string') return ''
   return clipText(description.replace(/\s+/g, ' ').replaceAll('*/', '').trim(), maxChars)
-}
-
-/** Such as `(int, 1..100, = 10)`. */
-function constraintsOf(property: Readonly<Record<string, unknown>>): string {
-  const { type, format, pattern, default: usual } = property
-  const [from, to] = [
-    ['minimum', 'minLength', 'minItems'],
-    ['maximum', 'maxLength', 'maxItems'],
-  ].map((keys) => keys.map((key) => property[key]).find((limit) => typeof limit === 'number') ?? '')
-  const words = [
-    type === 'integer' ? 'int' : '',
-    typeof format === 'string' ? format : '',
-    from === '' && to === '' ? '' : `${from}..${to}`,
-    usual === undefined ? '' : `= ${JSON.stringify(usual)}`,
-    typeof pattern === 'string' && pattern.length <= MAX_PATTERN ? `/${pattern}/` : '',
-  ].filter((word) => word !== '')
-  return words.length === 0 ? '' : `(${words.join(', ')})`.replaceAll('*/', '* /')
 }

@@ -108,6 +108,7 @@ async function load(session: SearchSession, found: DeferredResult, page: Page): 
   } = fitMatches(found, session, {
     ...page,
     schemaBy: 'load with name',
+    types: await session.typesOf(found.matches.map(({ name }) => name)),
   })
   const report = await checkOut(session, worthActivating)
   session.noteSeen(complete)
@@ -165,7 +166,7 @@ async function loadByName(
   name: string,
   options: SearchToolOptions,
 ): Promise<ToolResult> {
-  const { shorten, wholeTypes } = await import('./fit-matches.ts')
+  const { shorten } = await import('./fit-matches.ts')
   const servers = session.describe(name) ? [] : await session.waitForServers()
   const definition = session.describe(name)
   if (!definition) return unknownName(session, name, servers)
@@ -175,8 +176,8 @@ async function loadByName(
   const short = shorten(definition, { maxTokens, isDispatch })
   const isWhole = short.parameters === definition.parameters
   if (isWhole) session.noteSeen([definition])
-  const typed = wholeTypes(session.scriptable(definition.name))
-  const shown = isWhole && typed ? { ...short, parameters: typed } : short
+  const typed = (await session.typesOf([definition.name])).get(definition.name)
+  const shown = isWhole && typed?.isWhole ? { ...short, parameters: typed.types } : short
   return answer({
     activated: true,
     name: definition.name,

@@ -1,6 +1,16 @@
+import { isRecord } from '../json.ts'
 import { sourceName } from '../names.ts'
-import type { Listing, Tool, ToolDefinition } from '../tool.ts'
-import { signatureOf, typeText, wholeType } from './signature.ts'
+import type { JsonSchema, Listing, Tool, ToolDefinition } from '../tool.ts'
+import {
+  isCombined,
+  resolved,
+  shapeOf,
+  signatureOf,
+  typeOf,
+  typeText,
+  type Writer,
+  wordsOf,
+} from './signature.ts'
 
 /** What the type of a tool is made of. */
 export interface TypedTool {
@@ -17,6 +27,9 @@ export interface ToolTypes {
   readonly isWhole: boolean
 }
 
+/** Of a type that stands for the whole schema. */
+const WHOLE = { depth: 10, maxValues: 1_000, maxComment: 300 } as const
+const MAX_PATTERN = 40
 const MAX_CUT = 1_200
 /** A shorter result is repeated rather than named. */
 const MIN_SHARED = 40
@@ -66,4 +79,58 @@ function pathOf({ source, ownName }: TypedTool['listing']): string {
     .filter((part) => part !== '')
     .map((part) => (/^[A-Za-z_$][\w$]*$/.test(part) ? `.${part}` : `[${JSON.stringify(part)}]`))
     .join('')
+}
+
+/**
+ * The whole schema as one type, with constraints as comments; what it refers to more than once is named. Undefined if a type
+ * cannot tell it all.
+ */
+function wholeType(schema: JsonSchema): { readonly type: string; readonly named: string } | undefined {
+  if (!isRecord(schema)) return undefined
+  const isObject = schema.type === 'object' && !isCombined(schema)
+  if (isObject && Object.keys(shapeOf(schema).properties).length === 0) return { type: '{}', named: '' }
+  const named = new Map<string, string>()
+  const nameOf = (part: unknown, writer: Writer) => namedType(part, writer, named)
+  const type = typeOf(schema, { ...WHOLE, root: schema, whole: { nameOf, commentOf } })
+  const text = [...named].map(([name, body]) => `; type ${name} = ${body}`).join('')
+  const isCut = `${type}${text}`.replace(/\/\*.*?\*\//g, '').includes('…')
+  return isCombined(schema) || isCut ? undefined : { type, named: text }
+}
+
+/** The name of a type that the schema refers to more than once, or that contains itself. */
+function namedType(schema: unknown, writer: Writer, named: Map<string, string>): string | undefined {
+  const { root } = writer
+  if (!isRecord(schema) || typeof schema.$ref !== 'string') return undefined
+  const uses = JSON.stringify(root).split(`"$ref":${JSON.stringify(schema.$ref)}`).length - 1
+  const name = schema.$ref.split('/').at(-1)?.replace(/\W/g, '_') ?? ''
+  if (uses < 2 || !/^[A-Za-z_]/.test(name)) return undefined
+  if (!named.has(name)) {
+    // First: it may contain itself.
+    named.set(name, '')
+    named.set(name, typeOf(resolved(schema, writer), { ...writer, depth: WHOLE.depth }))
+  }
+  return name
+}
+
+/** The constraints, and the beginning of the description. */
+function commentOf(property: Readonly<Record<string, unknown>>): string {
+  const words = [constraintsOf(property), wordsOf(property, WHOLE.maxComment)]
+  return words.filter((word) => word !== '').join(' ')
+}
+
+/** Such as `(int, 1..100, = 10)`. */
+function constraintsOf(property: Readonly<Record<string, unknown>>): string {
+  const { type, format, pattern, default: usual } = property
+  const [from, to] = [
+    ['minimum', 'minLength', 'minItems'],
+    ['maximum', 'maxLength', 'maxItems'],
+  ].map((keys) => keys.map((key) => property[key]).find((limit) => typeof limit === 'number') ?? '')
+  const words = [
+    type === 'integer' ? 'int' : '',
+    typeof format === 'string' ? format : '',
+    from === '' && to === '' ? '' : `${from}..${to}`,
+    usual === undefined ? '' : `= ${JSON.stringify(usual)}`,
+    typeof pattern === 'string' && pattern.length <= MAX_PATTERN ? `/${pattern}/` : '',
+  ].filter((word) => word !== '')
+  return words.length === 0 ? '' : `(${words.join(', ')})`.replaceAll('*/', '* /')
 }

@@ -5,7 +5,7 @@ import type {
   SearchSession,
   ServerChanges,
 } from '../meta-tools/search-session.ts'
-import type { TypedTool } from '../meta-tools/tool-types.ts'
+import type { ToolTypes } from '../meta-tools/tool-types.ts'
 import { isApproved, sourceKey } from '../names.ts'
 import type { Availability } from '../registry/availability.ts'
 import type { Entry } from '../registry/entry.ts'
@@ -86,8 +86,14 @@ export class SearchScope implements SearchSession {
     return entry && this.#isAvailable(entry) ? entry.definition : undefined
   }
 
-  scriptable(name: string): TypedTool | undefined {
-    return this.#options.scripts && this.#entry(name)
+  async typesOf(names: readonly string[]): Promise<ReadonlyMap<string, ToolTypes>> {
+    const entries = this.#options.scripts ? names.flatMap((name) => this.#entry(name) ?? []) : []
+    if (entries.length === 0) return new Map()
+    const { typesOf } = await import('../meta-tools/tool-types.ts')
+    const types = typesOf(entries)
+    return new Map(
+      entries.flatMap(({ name }, at): [string, ToolTypes][] => (types[at] ? [[name, types[at]]] : [])),
+    )
   }
 
   noteSeen(definitions: readonly ToolDefinition[]): void {
