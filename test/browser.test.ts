@@ -196,7 +196,7 @@ describe('the core outside Node', () => {
       const [own = 0] = [sizes.get('start.js')]
       expect(own).toBeLessThan(200)
       const bytes = loaded.reduce((sum: number, file: string) => sum + (sizes.get(file) ?? 0), -own)
-      expect(bytes).toBeLessThan(75_000)
+      expect(bytes).toBeLessThan(76_000)
       // With all that it may load later.
       expect([...sizes.values()].reduce((sum, size) => sum + size)).toBeLessThan(106_000)
     } finally {

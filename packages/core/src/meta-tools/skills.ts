@@ -3,49 +3,89 @@ import { nearestName } from '../nearest-name.ts'
 import type { ViewBuilder } from '../registry/view-builder.ts'
 import type { Searcher } from '../search/searcher.ts'
 import { type Audience, SessionAudience } from '../search/tool-finder.ts'
-import type { SearchKind, Skill, SkillMatch, SkillShelf } from '../skills/skill-shelf.ts'
+import type { SearchKind, Skill, SkillShelf } from '../skills/skill-shelf.ts'
 import { clipText, estimateTokens } from '../text.ts'
-import type { Tool, ToolResult } from '../tool.ts'
+import type { Listing, Tool, ToolResult } from '../tool.ts'
 import { answer, echo, inputInvalid } from './answer.ts'
 
-export interface SessionSkills {
-  readonly list: () => readonly Skill[]
-  /** Finds skills, among tools or alone. */
-  readonly search: (query: string, amongTools: boolean) => Promise<readonly SkillMatch[]>
+/** A skill that a search found. */
+export interface SkillMatch {
+  readonly name: string
+  readonly score: number
+  readonly description: string
+  /** How many tools fit better. */
+  readonly toolsBefore: number
+}
+
+/** The skills of a shelf as one session may use them, and the meta-tools about them. */
+export class SessionSkills {
   /** Whether a search covers them if it does not say. */
   readonly isSearched: boolean
-  /** What lies behind the search, with skills that the description of `load_skill` does not list. */
-  readonly behind: (tools: string) => string
-  readonly searching: (search: Tool) => Tool
-  readonly loadSkill: (searchTool: string) => Tool
-  readonly readSkillFile: () => Tool
-}
+  readonly #shelf: SkillShelf
+  readonly #searcher: Searcher
+  readonly #views: Pick<ViewBuilder, 'policy' | 'current'>
 
-/** The skills of a shelf for sessions with these settings; undefined if there are none. */
-export function sessionSkills(
-  shelf: SkillShelf,
-  { searcher, searchKinds }: { readonly searcher: Searcher; readonly searchKinds: readonly SearchKind[] },
-  views: Pick<ViewBuilder, 'policy' | 'current'>,
-): SessionSkills | undefined {
-  const { policy } = views
-  const list = () => shelf.permitted(policy)
-  if (list().length === 0) return undefined
-  const tools = new SessionAudience(views, 'deferred')
-  const nothing: Audience = { permitsServer: () => false, accepter: () => () => false }
-  const search = (query: string, amongTools: boolean) =>
-    shelf.search(query, { searcher, policy, audience: amongTools ? tools : nothing })
-  const skills: SessionSkills = {
-    list,
-    search,
-    isSearched: searchKinds.includes('skill'),
-    behind: (tools) => withSkills(tools, list()),
-    searching: (tool) => searchingSkills(tool, skills),
-    loadSkill: (searchTool) => loadSkill(skills, searchTool) as Tool,
-    readSkillFile: () => readSkillFile(skills) as Tool,
+  constructor(
+    shelf: SkillShelf,
+    { searcher, searchKinds }: { readonly searcher: Searcher; readonly searchKinds: readonly SearchKind[] },
+    views: Pick<ViewBuilder, 'policy' | 'current'>,
+  ) {
+    this.#shelf = shelf
+    this.#searcher = searcher
+    this.#views = views
+    this.isSearched = searchKinds.includes('skill')
   }
-  return skills
+
+  /** Those that the policy permits, sorted by name. `allow` and `deny` name them `skill__local__<name>`. */
+  list(): readonly Skill[] {
+    const snapshot = this.#shelf.snapshot()
+    return snapshot.sorted.flatMap((entry) => {
+      const isPermitted = this.#views.policy.denial(entry, snapshot) === undefined
+      return (isPermitted && this.#shelf.get(entry.listing.ownName)) || []
+    })
+  }
+
+  /** Finds permitted skills, among the tools that a search finds or alone. */
+  async search(query: string, amongTools: boolean): Promise<readonly SkillMatch[]> {
+    const snapshot = this.#shelf.snapshot()
+    const audience = amongTools ? new SessionAudience(this.#views, 'deferred') : NO_TOOLS
+    const besides = ({ name }: Listing) => {
+      const entry = snapshot.get(name)
+      return entry !== undefined && this.#views.policy.denial(entry, snapshot) === undefined
+    }
+    const request = { query, limit: RANKED, searcher: this.#searcher, audience, besides }
+    const { result } = await this.#shelf.finder.rank(request)
+    let toolsBefore = 0
+    return result.matches.flatMap(({ name, score, description }): SkillMatch[] => {
+      const entry = snapshot.get(name)
+      if (entry !== undefined) return [{ name: entry.listing.ownName, score, description, toolsBefore }]
+      toolsBefore++
+      return []
+    })
+  }
+
+  /** What lies behind the search, with skills that the description of `load_skill` does not list. */
+  behind(tools: string): string {
+    return withSkills(tools, this.list())
+  }
+
+  /** A search over tools that finds skills too. */
+  searching(search: Tool): Tool {
+    return searchingSkills(search, this)
+  }
+
+  loadSkill(searchTool: string): Tool {
+    return loadSkill(this, searchTool) as Tool
+  }
+
+  readSkillFile(): Tool {
+    return readSkillFile(this) as Tool
+  }
 }
 
+const NO_TOOLS: Audience = { permitsServer: () => false, accepter: () => () => false }
+/** How many tools and skills are ranked together. */
+const RANKED = 10
 /** How many skills are named beside tools, and how likely they must be. */
 const MAX_BESIDE = 3
 const MIN_SCORE = 0.05
@@ -53,10 +93,10 @@ const MIN_SCORE = 0.05
 const LISTED_TOKENS = 400
 
 /** `load_skill`: returns the instructions of a skill. */
-function loadSkill({ list }: SessionSkills, searchTool: string): Tool<{ name: string }> {
+function loadSkill(skills: SessionSkills, searchTool: string): Tool<{ name: string }> {
   return {
     name: 'load_skill',
-    description: `Loads a skill: instructions for a kind of task. Load one that fits before you begin.\n${describeSkills(list(), searchTool)}`,
+    description: `Loads a skill: instructions for a kind of task. Load one that fits before you begin.\n${describeSkills(skills.list(), searchTool)}`,
     inputSchema: {
       type: 'object',
       properties: { name: { type: 'string', description: 'The name of a skill.' } },
@@ -65,8 +105,8 @@ function loadSkill({ list }: SessionSkills, searchTool: string): Tool<{ name: st
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
     async execute({ name }) {
-      const skill = skillNamed(name, list())
-      if (skill === undefined) return unknownSkill(name, list())
+      const skill = skillNamed(name, skills.list())
+      if (skill === undefined) return unknownSkill(name, skills.list())
       const files = Object.keys(skill.files ?? {}).sort()
       const rest =
         files.length === 0 ? '' : `\n\n[files of this skill, for read_skill_file: ${files.join(', ')}]`
@@ -76,7 +116,7 @@ function loadSkill({ list }: SessionSkills, searchTool: string): Tool<{ name: st
 }
 
 /** `read_skill_file`: returns one of the other files of a skill. */
-function readSkillFile({ list }: SessionSkills): Tool<{ name: string; path: string }> {
+function readSkillFile(skills: SessionSkills): Tool<{ name: string; path: string }> {
   return {
     name: 'read_skill_file',
     description: 'Reads a file of a skill; load_skill names them.',
@@ -88,8 +128,8 @@ function readSkillFile({ list }: SessionSkills): Tool<{ name: string; path: stri
     },
     annotations: { readOnlyHint: true, openWorldHint: false },
     async execute({ name, path }) {
-      const skill = skillNamed(name, list())
-      if (skill === undefined) return unknownSkill(name, list())
+      const skill = skillNamed(name, skills.list())
+      if (skill === undefined) return unknownSkill(name, skills.list())
       const { files = {} } = skill
       const read = Object.hasOwn(files, path) ? files[path] : undefined
       if (read !== undefined) return { ok: true, value: await read() }

@@ -6,7 +6,7 @@ import type { Spill } from '../call/spill.ts'
 import { ToolcribError } from '../errors.ts'
 import { EventStream } from '../events.ts'
 import { DeferredNotes, SearchLimit } from '../meta-tools/session-meta-tools.ts'
-import type { sessionSkills } from '../meta-tools/skills.ts'
+import type { SessionSkills } from '../meta-tools/skills.ts'
 import { Availability } from '../registry/availability.ts'
 import type { Catalogue } from '../registry/catalogue.ts'
 import { ModeHistory } from '../registry/mode.ts'
@@ -113,7 +113,7 @@ export class Sessions {
   readonly #definitions = new SharedDefinitions()
   #saved: SavedSessions | undefined
   /** Loaded once there is a skill. */
-  #sessionSkills: typeof sessionSkills | undefined
+  #SessionSkills: typeof SessionSkills | undefined
 
   constructor(catalogue: Catalogue, settings: ServiceSettings) {
     const { now, noteTokens } = settings
@@ -139,7 +139,7 @@ export class Sessions {
     if (store && givenId === undefined && state === undefined)
       throw new ToolcribError('config-invalid', 'a session with a store needs an id, to be found by later')
     await this.#prepareMemory(settings)
-    if (this.skills.size > 0) this.#sessionSkills ??= (await import('../meta-tools/skills.ts')).sessionSkills
+    if (this.skills.size > 0) this.#SessionSkills ??= (await import('../meta-tools/skills.ts')).SessionSkills
     const isSaved = state !== undefined || store !== undefined
     const { saved, sharing } = isSaved
       ? await this.#savedAs({ id: givenId, state, store }, settings)
@@ -213,11 +213,7 @@ export class Sessions {
     emit({ type: 'session-opened', restored: start.conversation.active.length, ...parent })
     const [schedule, background] = [scheduleWithTimers, scheduleInBackground]
     const place = { id, writer: store ? newId() : '', store, schedule, background, emit }
-    const skills = this.#sessionSkills?.(
-      this.skills,
-      { ...this.settings, ...settings },
-      this.#builderFor(settings),
-    )
+    const skills = this.#skillsFor(settings)
     const made = dialect && settingsId(dialect, settings, { ...this.settings, skills })
     const begun = sent && sent.settings === made ? this.#prefixes.of({ ...sent, lateTools: [] }) : undefined
     // Without a dialect there is no prefix, but a state that the host passes replaces a stored one.
@@ -292,6 +288,14 @@ export class Sessions {
       inherited,
       fork,
     })
+  }
+
+  /** The skills that a session may use; undefined if there are none as it opens: no meta-tool appears later. */
+  #skillsFor(settings: SessionSettings): SessionSkills | undefined {
+    if (this.#SessionSkills === undefined || this.skills.size === 0) return undefined
+    const views = this.#builderFor(settings)
+    const skills = new this.#SessionSkills(this.skills, { ...this.settings, ...settings }, views)
+    return skills.list().length > 0 ? skills : undefined
   }
 
   #builderFor(settings: SessionSettings): ViewBuilder {

@@ -3,10 +3,8 @@ import { ToolcribError } from '../errors.ts'
 import { checkName, META_TOOL_NAMES } from '../names.ts'
 import { Catalogue } from '../registry/catalogue.ts'
 import { Entry } from '../registry/entry.ts'
-import type { CompiledPolicy } from '../registry/policy.ts'
-import type { Searcher } from '../search/searcher.ts'
-import type { Audience, ToolFinder } from '../search/tool-finder.ts'
-import type { Listing } from '../tool.ts'
+import type { Snapshot } from '../registry/snapshot.ts'
+import type { ToolFinder } from '../search/tool-finder.ts'
 
 /** Instructions for a kind of task, found by search and loaded when a model needs them. */
 export interface Skill {
@@ -22,15 +20,6 @@ export interface Skill {
 /** What `tool_search` looks for. */
 export type SearchKind = 'tool' | 'skill'
 
-/** A skill that a search found. */
-export interface SkillMatch {
-  readonly name: string
-  readonly score: number
-  readonly description: string
-  /** How many tools fit better. */
-  readonly toolsBefore: number
-}
-
 const RULES: OptionRules<Skill> = {
   name: required(anyText),
   description: required(anyText),
@@ -42,10 +31,10 @@ const RULES: OptionRules<Skill> = {
 export class SkillShelf {
   readonly #skills = new Map<string, Skill>()
   readonly #catalogue = new Catalogue(META_TOOL_NAMES, () => {})
-  readonly #finder: ToolFinder
+  readonly finder: ToolFinder
 
   constructor(finder: ToolFinder) {
-    this.#finder = finder
+    this.finder = finder
   }
 
   get size(): number {
@@ -70,42 +59,19 @@ export class SkillShelf {
     return this.#skills.delete(name)
   }
 
-  /** The skills that a policy permits, sorted by name. `allow` and `deny` name them `skill__local__<name>`. */
-  permitted(policy: CompiledPolicy): readonly Skill[] {
-    const snapshot = this.#catalogue.snapshot()
-    return snapshot.sorted.flatMap((entry) => {
-      const skill = this.#skills.get(entry.listing.ownName)
-      return skill && policy.denial(entry, snapshot) === undefined ? [skill] : []
-    })
+  /** The skills as entries of a catalogue. */
+  snapshot(): Snapshot {
+    return this.#catalogue.snapshot()
   }
 
-  /** Ranks permitted skills among the tools of an audience. */
-  async search(
-    query: string,
-    { searcher, audience, policy }: { searcher: Searcher; audience: Audience; policy: CompiledPolicy },
-  ): Promise<readonly SkillMatch[]> {
-    const snapshot = this.#catalogue.snapshot()
-    const besides = ({ name }: Listing) => {
-      const entry = snapshot.get(name)
-      return entry !== undefined && policy.denial(entry, snapshot) === undefined
-    }
-    const { result } = await this.#finder.rank({ query, limit: RANKED, searcher, audience, besides })
-    let toolsBefore = 0
-    return result.matches.flatMap(({ name, score, description }): SkillMatch[] => {
-      const entry = snapshot.get(name)
-      if (entry !== undefined) return [{ name: entry.listing.ownName, score, description, toolsBefore }]
-      toolsBefore++
-      return []
-    })
+  get(name: string): Skill | undefined {
+    return this.#skills.get(name)
   }
 
   #show(): void {
-    this.#finder.putBeside(this.#catalogue.snapshot().sorted.map(({ listing }) => listing))
+    this.finder.putBeside(this.#catalogue.snapshot().sorted.map(({ listing }) => listing))
   }
 }
-
-/** How many tools and skills are ranked together. */
-const RANKED = 10
 
 function policyName(name: string): string {
   return `skill__local__${name}`

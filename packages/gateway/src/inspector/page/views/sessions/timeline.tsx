@@ -147,8 +147,8 @@ function classOf({ kind, ok, inScript }: SessionStep, isMiss: boolean): string {
 function ScriptText({ step: { kind, text, ok, run = '' } }: { readonly step: SessionStep }) {
   return (
     <>
-      {kind === 'script' ? 'Ran a script' : 'The script ended'}{' '}
-      {ok === false && <Badge tone="bad">failed</Badge>} <span class="muted">· run {run.slice(0, 8)}</span>
+      {kind === 'script' ? 'Ran a script' : 'It ended'} {ok === false && <Badge tone="bad">failed</Badge>}{' '}
+      <span class="muted">· run {run.slice(0, 8)}</span>
       <details open={kind === 'script-ended'}>
         <summary>{kind === 'script' ? 'Source' : 'Answer'}</summary>
         <LongText text={text} />
