@@ -18,6 +18,7 @@ export const CORE_CHUNKS = [
   group('weighted', /src[\\/]search[\\/]weighted\.ts$/, 6),
   group('masks', /src[\\/]secrets[\\/]mask-arguments\.ts$/, 6),
   group('dispatch', /src[\\/]meta-tools[\\/]explain-dispatch\.ts$/, 6),
+  group('types', /src[\\/]meta-tools[\\/]tool-types\.ts$/, 6),
   group('hints', /src[\\/]session[\\/]turn-hints\.ts$/, 6),
   group('more', /core[\\/]src[\\/](index|internal)\.ts$/, 1),
 ]

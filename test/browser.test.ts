@@ -198,7 +198,7 @@ describe('the core outside Node', () => {
       const bytes = loaded.reduce((sum: number, file: string) => sum + (sizes.get(file) ?? 0), -own)
       expect(bytes).toBeLessThan(76_000)
       // With all that it may load later.
-      expect([...sizes.values()].reduce((sum, size) => sum + size)).toBeLessThan(106_000)
+      expect([...sizes.values()].reduce((sum, size) => sum + size)).toBeLessThan(108_000)
     } finally {
       await rm(folder, { recursive: true })
     }
