@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { createGateway } from 'toolcrib/gateway'
 import { openFromConfig } from 'toolcrib/mcp'
@@ -36,7 +36,7 @@ it('lists, finds and calls the operations of a configured API', async () => {
   expect((await toolcrib('search', 'list all pets')).stdout).toContain('openapi__shop__listPets')
   const called = await toolcrib('call', 'shop.getPet', '{"id":"7"}')
   expect(called).toMatchObject({ status: 0, stdout: expect.stringContaining('/pets/7') })
-  expect((await toolcrib('doctor')).stdout).toContain('shop  7 operations')
+  expect((await toolcrib('doctor')).stdout).toContain('shop  8 operations')
 })
 
 it('says what is wrong with a table or a document, and loses nothing else', async () => {
@@ -46,6 +46,8 @@ it('says what is wrong with a table or a document, and loses nothing else', asyn
   configure('sha256 = "00"')
   const { stderr } = await toolcrib('list')
   expect(stderr).toContain(createHash('sha256').update(SPEC).digest('hex'))
+  writeFileSync(path('toolcrib.toml'), `require_lock = true\n[openapi.shop]\nspec = "shop.json"\n`)
+  expect((await toolcrib('list')).stderr).toContain('require_lock needs "sha256"')
   configure('specs = "x"')
   expect((await toolcrib('list')).stderr).toContain('did you mean "spec"?')
 })
@@ -66,6 +68,17 @@ it('is served by the gateway, for the profiles that name it', async () => {
   expect(JSON.stringify((await client.callTool(call)).content)).toContain('/pets/a')
   const narrow = await connectClient(gateway, { url: `${URL_OF_GATEWAY}/none` })
   expect(await narrow.callTool(call)).toMatchObject({ isError: true })
+  // A change of the table applies although its document can no longer be read; without one, the tools stay.
+  rmSync(path('shop.json'))
+  const again = { ...opened, config: { ...opened.config, openapi: { ...opened.config.openapi } } }
+  await opened.reload(again)
+  expect(await opened.apis()).toMatchObject([{ api: 'shop', operations: 8, failure: expect.any(String) }])
+  const [[api, table] = ['', { spec: '' }]] = Object.entries(opened.config.openapi ?? {})
+  await opened.reload({
+    ...opened,
+    config: { ...opened.config, openapi: { [api]: { ...table, deny: ['deletePet'] } } },
+  })
+  expect(registry.size).toBe(0)
   await opened.reload({ ...opened, config: { ...opened.config, openapi: {} } })
   expect(registry.size).toBe(0)
 })

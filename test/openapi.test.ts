@@ -25,6 +25,10 @@ beforeAll(async () => {
         return response.writeHead(302, { location: 'http://localhost:1/elsewhere' }).end()
       if (pathname === '/v1/broken')
         return response.writeHead(500).end(`it knows ${request.headers['x-api-key']}`)
+      if (pathname === '/v1/hidden')
+        return response
+          .setHeader('content-type', 'application/json')
+          .end('[{"text":"a\u200bb\\u202ec\u{e0041}"}]')
       const link = pathname === '/v1/pets' ? { link: '</v1/pets?page=2>; rel="next"' } : {}
       response.writeHead(200, { 'content-type': 'application/json', ...link }).end('[{"id":1}]')
     })
@@ -82,8 +86,8 @@ describe('an API as a source of tools', () => {
       body: '{"name":"Tom","owner":{"name":"Ann","pet":null}}',
     })
     expect(received.headers['content-type']).toBe('application/json')
-    await call('login', { body: { user: 'a&b' } })
-    expect(received).toMatchObject({ body: 'user=a%26b' })
+    await call('login', { body: { user: 'a&b', roles: ['x', 'y'] } })
+    expect(received).toMatchObject({ body: 'user=a%26b&roles=x&roles=y' })
   })
 
   it('checks arguments against the schema, which has shared schemas once and nothing of answers', async () => {
@@ -149,6 +153,49 @@ describe('an API as a source of tools', () => {
     expect(registry.toDefinitions(undefined, { allowedApis: [] })).toEqual([])
     registerOpenApi(registry, { ...PET_SHOP, paths: {} }, { api: 'shop', baseUrl })
     expect(registry.size).toBe(0)
+  })
+
+  it('passes on no hidden characters, and no secret of an address', async () => {
+    const { call } = shop()
+    const result = await call('hidden')
+    expect(JSON.stringify(result)).not.toMatch(/\u202e|\u{e0041}/iu)
+    expect(result).toMatchObject({ ok: true, structured: [{ text: 'abc' }] })
+    const registry = new ToolRegistry()
+    const key = 'a-long-secret-key'
+    registerOpenApi(registry, PET_SHOP, { api: 'shop', baseUrl: `http://127.0.0.1:1/v1?api_key=${key}` })
+    const calls = [{ toolCallId: '1', name: 'openapi__shop__listPets', args: {} }]
+    const [failed] = await registry.executeParallel(calls, { sessionId: 's' })
+    expect(failed?.result).toMatchObject({
+      ok: false,
+      error: expect.stringContaining('could not be fetched'),
+    })
+    expect(JSON.stringify(failed)).not.toContain(key)
+  })
+
+  it('sends what the host configured and not what an argument says, and nothing that every object has', async () => {
+    const registry = new ToolRegistry()
+    const headers = { 'X-Trace': 'the host', cookie: 'sid=1' }
+    const parameters = ['constructor', 'body'].map((name) => ({
+      name,
+      in: 'query',
+      schema: { type: 'string' },
+    }))
+    const get = {
+      operationId: 'odd',
+      parameters: [...parameters, { name: 'X-Trace', in: 'header' }, { name: 'sid', in: 'cookie' }],
+    }
+    const document = { openapi: '3.1.0', paths: { '/odd?action=go': { get }, ':9/other': { get } } }
+    expect(registerOpenApi(registry, document, { api: 'shop', baseUrl, headers }).added).toHaveLength(1)
+    const run = async (args: object) => {
+      const calls = [{ toolCallId: '1', name: 'openapi__shop__odd', args }]
+      return (await registry.executeParallel(calls, { sessionId: 's' }))[0]?.result
+    }
+    expect(await run({ body: 'b' })).toMatchObject({ ok: true })
+    expect(received).toMatchObject({
+      line: 'GET /v1/odd?action=go&body=b',
+      headers: { 'x-trace': 'the host', cookie: 'sid=1' },
+    })
+    expect(await run({ 'X-Trace': 'evil' })).toMatchObject({ ok: false, code: 'input_invalid' })
   })
 
   it('explains a document that it cannot read', () => {

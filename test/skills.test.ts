@@ -87,6 +87,9 @@ describe('skills', () => {
     const { registry } = await open()
     const denied = await registry.openSession({ policy: { deny: ['skill__*'] } })
     expect(shown(denied)).toEqual(['tool_search'])
+    expect(registry.unmatchedPatterns({ policy: { deny: ['skill__*', 'skil__*'] } })).toMatchObject([
+      { pattern: 'skil__*' },
+    ])
     expect(registry.unregisterSkill('reviewing-contracts')).toBe(true)
     const session = await registry.openSession()
     const plain = new ToolRegistry({ mode: 'lazy', defer: 'all' })
@@ -162,6 +165,12 @@ describe('folders of skills', () => {
       ]),
     )
     expect(await loadSkills(join(folder, 'nowhere'))).toEqual([])
+    // A file that becomes a link after it was listed.
+    const file = join(folder, 'pdf-forms', 'scripts', 'fill.py')
+    rmSync(file)
+    symlinkSync('/etc/passwd', file)
+    await expect(skill?.files?.['scripts/fill.py']?.()).rejects.toThrow('is a link')
+    rmSync(file)
   })
 
   it.each(['modern', 'legacy'] as const)('are served by the gateway to a %s client', async (era) => {

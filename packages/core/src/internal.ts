@@ -57,6 +57,7 @@ export { type FineVector, type HeldRows, holdRows, refined } from './search/vect
 export { countVectors } from './search/vectors/saved-vectors.ts'
 export { isVectorSearcher } from './search/vectors/vector-searcher.ts'
 export { concealerOf, secretConcealerOf } from './secrets/conceal.ts'
+export { mapTexts } from './secrets/map-texts.ts'
 export { maskSecrets } from './secrets/mask.ts'
 export { maskArguments } from './secrets/mask-arguments.ts'
 export { isMaskable, maskValues } from './secrets/mask-values.ts'

@@ -66,7 +66,7 @@ export class ToolRegistry {
     if (read.onEvent) this.subscribe(read.onEvent)
     this.emit = this.#sessions.events.emit
     this.#registrar = new Registrar(this.#catalogue, this.emit, this.#sessions.slices)
-    this.#unmatched = new UnmatchedPatterns(this.#catalogue, this.emit, read.reducers)
+    this.#unmatched = new UnmatchedPatterns(this.#catalogue, this.emit, read.reducers, this.#sessions.skills)
     const { finder } = this.#sessions
     this.#settings = overrideSettings({ ...DEFAULT_SETTINGS, searcher: finder.standard }, read, finder)
     this.#policy = compilePolicy(this.#settings.policy)
@@ -120,6 +120,11 @@ export class ToolRegistry {
   /** Registers a skill: instructions that `tool_search` finds and `load_skill` loads, in sessions opened from then on. */
   registerSkill(skill: Skill): void {
     this.#sessions.skills.add(skill)
+  }
+
+  /** Returns the skills that are registered. */
+  skills(): readonly Skill[] {
+    return this.#sessions.skills.all()
   }
 
   /** Removes a skill; returns false if there was none. */

@@ -112,13 +112,13 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
     ...(onEvent ? { onEvent } : {}),
   })
   const configured = new ConfiguredApis(registry)
-  let apis = configured.open(found.config.openapi ?? {})
+  let apis = configured.open(found.config.openapi, found.config)
   const shelves = new ConfiguredSkills(registry)
   let skills = shelves.open(found.config.skills?.paths)
   // Sessions show what there is when they are opened.
   await skills
   const reload = async (next: FoundConfig) => {
-    apis = configured.open(next.config.openapi ?? {})
+    apis = configured.open(next.config.openapi, next.config)
     skills = shelves.open(next.config.skills?.paths)
     const before = Object.entries(wanted.servers)
     wanted = wantedServers(next, options)
@@ -143,6 +143,7 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
   const close = async () => {
     await servers.close()
     if (store && store !== options.store) await store.close()
+    await configured.open()
     await past?.close()
   }
   return {

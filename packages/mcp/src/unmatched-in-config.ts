@@ -24,7 +24,13 @@ export function unmatchedInConfig({
   const own = registry.listSchemas().filter(({ source }) => source !== 'mcp')
   const listed = names.flatMap((server) => toolsOf(servers, server))
   const all: readonly NamedTool[] = [
-    ...own.map(({ name }) => ({ name, ownName: name, source: { kind: 'builtin' } }) as const),
+    ...own.map(({ name, api }): NamedTool => {
+      if (api === undefined) return { name, ownName: name, source: { kind: 'builtin' } }
+      return { name, ownName: name.slice(`openapi__${api}__`.length), source: { kind: 'openapi', api } }
+    }),
+    ...registry.skills().map(({ name }): NamedTool => {
+      return { name: `skill__local__${name}`, ownName: name, source: { kind: 'builtin' } }
+    }),
     ...listed,
   ]
   const inTable = (table: string, lists: PatternLists, tools: readonly NamedTool[]): UnmatchedInConfig[] => {

@@ -153,14 +153,21 @@ function searchingSkills(search: Tool, skills: SessionSkills): Tool {
     ...search,
     inputSchema: { ...(inputSchema as object), properties: { ...properties, kinds } },
     async execute(input, ctx) {
-      const { query, kinds, offset, ...others } = input as {
+      const {
+        query = '',
+        kinds,
+        name,
+        offset,
+      } = input as {
         query?: string
         kinds?: readonly string[]
+        name?: string
         offset?: number
       }
+      // A name is that of a tool, and later pages are of tools.
+      if (name?.trim() || query.trim() === '' || offset) return search.execute(input, ctx)
       const isWanted = (kind: string) => kinds?.includes(kind) ?? (kind === 'tool' || skills.isSearched)
-      const isFirstPage = query?.trim() && !('name' in others && others.name) && !offset
-      const found = isFirstPage && isWanted('skill') ? await skills.search(query ?? '', isWanted('tool')) : []
+      const found = isWanted('skill') ? await skills.search(query, isWanted('tool')) : []
       if (!isWanted('tool')) return answer({ query, total: found.length, matches: found.map(shownMatch) })
       const result = (await search.execute(input, ctx)) as ToolResult
       return result.ok && isRecord(result.structured) ? answer(merged(result.structured, found)) : result

@@ -27,8 +27,16 @@ export class UnmatchedPatterns {
   /** The lists that were reported. */
   readonly #reported = new Set<string>()
   readonly #reducers: NamedReducers
+  /** Policies name skills too. */
+  readonly #skills: Pick<Catalogue, 'snapshot'> | undefined
 
-  constructor(catalogue: Catalogue, emit: Emit, reducers: NamedReducers = {}) {
+  constructor(
+    catalogue: Catalogue,
+    emit: Emit,
+    reducers: NamedReducers = {},
+    skills?: Pick<Catalogue, 'snapshot'>,
+  ) {
+    this.#skills = skills
     this.#catalogue = catalogue
     this.#emit = emit
     this.#reducers = reducers
@@ -38,7 +46,7 @@ export class UnmatchedPatterns {
   of(lists: PatternLists): readonly UnmatchedPattern[] {
     checkPolicy(lists.policy)
     checkNames(lists.pinned, 'pinned')
-    const { sorted } = this.#catalogue.snapshot()
+    const sorted = [this.#catalogue, this.#skills].flatMap((all) => all?.snapshot().sorted ?? [])
     const tools = sorted.map(({ listing }) => listing)
     const nearest = (name: string) => closeNames(name, sorted, 1)[0]
     return [...unmatchedPatterns(lists, tools, nearest), ...this.#unmatchedReducers(nearest)]

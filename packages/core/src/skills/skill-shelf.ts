@@ -64,6 +64,10 @@ export class SkillShelf {
     return this.#catalogue.snapshot()
   }
 
+  all(): readonly Skill[] {
+    return [...this.#skills.values()]
+  }
+
   get(name: string): Skill | undefined {
     return this.#skills.get(name)
   }

@@ -83,8 +83,10 @@ export class ProfileView {
     const { policy } = this.#registry
     const { servers, allow, deny = [], ask } = this.#settings
     const allowed = policy.filter?.allowedMcpServers
-    const permitted =
-      servers && allowed ? servers.filter((server) => matches(allowed, server)) : (servers ?? allowed)
+    const within = (list: readonly string[] | undefined) =>
+      servers && list ? servers.filter((name) => matches(list, name)) : (servers ?? list)
+    const permitted = within(allowed)
+    const apis = within(policy.filter?.allowedApis)
     return {
       ...policy,
       ...(allow === undefined || policy.allow !== undefined ? {} : { allow }),
@@ -94,7 +96,7 @@ export class ProfileView {
       filter: {
         ...policy.filter,
         ...(permitted === undefined ? {} : { allowedMcpServers: permitted }),
-        ...(servers === undefined ? {} : { allowedApis: servers }),
+        ...(apis === undefined ? {} : { allowedApis: apis }),
       },
     }
   }

@@ -10,7 +10,7 @@ export interface ApiConfig {
   readonly baseUrl?: string
   /** Sent with each request, such as `Authorization`; write secrets as variables. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The operations that become tools: `issues/*`, `tag:billing`, `GET /repos/*`. Default: all but deprecated ones. */
+  /** The operations that become tools: `issues/*`, `tag:billing`, `GET /repos/*`. Default: all. Deprecated ones never do. */
   readonly allow?: readonly string[]
   /** The same for operations that do not; takes precedence. */
   readonly deny?: readonly string[]

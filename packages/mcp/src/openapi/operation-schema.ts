@@ -6,8 +6,9 @@ import type { Operation, Parameter } from './operations.ts'
 /** Where the arguments of a tool go in the request. */
 export interface RequestParts {
   readonly parameters: ReadonlyMap<string, Parameter>
-  /** The media type of the argument `body`. */
+  /** The media type of the argument `body`, and how a form writes its fields. */
   readonly bodyType?: string
+  readonly encoding?: Node
 }
 
 const BODY = 'body'
@@ -42,6 +43,7 @@ export class OperationSchemas {
   readonly #shared = new Map<string, { readonly schema: JsonSchema; readonly uses: ReadonlySet<string> }>()
   /** Names under `$defs`, by the pointer that they stand for. */
   readonly #names = new Map<string, string>()
+  readonly #taken = new Set<string>()
 
   constructor(document: OpenApiDocument) {
     this.#document = document
@@ -55,8 +57,9 @@ export class OperationSchemas {
     const uses = new Set<string>()
     const body = this.#bodyOf(node)
     for (const parameter of parameters) {
-      const isTaken = places.has(parameter.name) || (body !== undefined && parameter.name === BODY)
-      const key = isTaken ? `${parameter.in}_${parameter.name}` : parameter.name
+      const isTaken = (name: string) => places.has(name) || (body !== undefined && name === BODY)
+      let key = parameter.name
+      while (isTaken(key)) key = `${parameter.in}_${key}`
       places.set(key, parameter)
       setOwn(properties, key, this.#parameter(parameter, uses))
       if (parameter.in === 'path' || parameter.node.required === true) required.push(key)
@@ -73,7 +76,13 @@ export class OperationSchemas {
       ...(Object.keys(definitions).length > 0 ? { $defs: definitions } : {}),
       additionalProperties: false,
     }
-    return { schema, parts: { parameters: places, ...(body === undefined ? {} : { bodyType: body.type }) } }
+    return {
+      schema,
+      parts: {
+        parameters: places,
+        ...(body === undefined ? {} : { bodyType: body.type, encoding: body.encoding }),
+      },
+    }
   }
 
   #parameter({ node }: Parameter, uses: Set<string>): JsonSchema {
@@ -85,15 +94,16 @@ export class OperationSchemas {
   #bodyOf(operation: Node) {
     const request = this.#document.resolve(operation.requestBody)
     const content = isRecord(request?.content) ? request.content : {}
-    const types = Object.keys(content)
+    const types = Object.keys(content).map((type) => (type === '*/*' ? 'application/json' : type))
     const type = BODY_TYPES.map((wanted) => types.find((each) => wanted.test(each))).find(
       (each) => each !== undefined,
     )
     if (request === undefined || type === undefined) return undefined
-    const media = content[type]
+    const media = content[type] ?? content['*/*']
     const schema =
       (isRecord(media) ? media.schema : undefined) ?? (/json/i.test(type) ? {} : { type: 'string' })
-    return { type, schema, description: request.description, isRequired: request.required === true }
+    const encoding = isRecord(media) && isRecord(media.encoding) ? media.encoding : {}
+    return { type, encoding, schema, description: request.description, isRequired: request.required === true }
   }
 
   #convert(node: unknown, uses: Set<string>): JsonSchema {
@@ -136,9 +146,9 @@ export class OperationSchemas {
     const known = this.#names.get(pointer)
     if (known !== undefined) return known
     const plain = (pointerParts(pointer).at(-1) ?? '').replace(/[^A-Za-z0-9_.-]+/g, '_') || 'schema'
-    const taken = new Set(this.#names.values())
     let name = plain
-    for (let count = 2; taken.has(name); count++) name = `${plain}_${count}`
+    for (let count = 2; this.#taken.has(name); count++) name = `${plain}_${count}`
+    this.#taken.add(name)
     this.#names.set(pointer, name)
     return name
   }

@@ -21,23 +21,27 @@ export interface Parameter {
   readonly node: Node
 }
 
-/** Which operations become tools. */
+/** Which operations become tools, and which headers the host sends itself. */
 export interface OperationFilter {
+  readonly headers?: Readonly<Record<string, string>> | undefined
   readonly allow?: readonly string[] | undefined
   readonly deny?: readonly string[] | undefined
 }
 
-const METHODS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete', 'trace'] as const
+const METHODS = ['get', 'head', 'options', 'post', 'put', 'patch', 'delete'] as const
 const PLACES: readonly unknown[] = ['path', 'query', 'header', 'cookie'] satisfies Parameter['in'][]
 
 /** The operations of a document but deprecated ones, in its order. Throws `config-invalid` for a rule that matches none. */
 export function operationsOf(
   document: OpenApiDocument,
-  { allow, deny }: OperationFilter = {},
+  { allow, deny, headers = {} }: OperationFilter = {},
 ): readonly Operation[] {
   const taken = new Set<string>()
+  const isHidden = credentialsOf(document, headers)
   const all: Operation[] = []
   for (const [path, item] of Object.entries(document.root.paths as Node)) {
+    // Anything else would be joined to the host's name.
+    if (!path.startsWith('/')) continue
     const node = document.resolve(item) ?? {}
     for (const method of METHODS) {
       const operation = document.resolve(node[method])
@@ -49,7 +53,7 @@ export function operationsOf(
         method,
         path,
         tags: Array.isArray(operation.tags) ? operation.tags.filter((tag) => typeof tag === 'string') : [],
-        parameters: parametersOf(document, node, operation),
+        parameters: parametersOf(document, node, operation).filter((parameter) => !isHidden(parameter)),
         node: operation,
       })
     }
@@ -81,19 +85,27 @@ function parametersOf(document: OpenApiDocument, path: Node, operation: Node): r
     const place = node.in as Parameter['in']
     byKey.set(`${place} ${node.name}`, { name: node.name, in: place, node })
   }
-  const hidden = credentialsOf(document)
-  return [...byKey.values()].filter((parameter) => !hidden(parameter))
+  return [...byKey.values()]
 }
 
-/** Headers that the sender sets itself, and what the document declares as credentials: no model fills these. */
-function credentialsOf({ root }: OpenApiDocument): (parameter: Parameter) => boolean {
-  const schemes = isRecord(root.components) ? root.components.securitySchemes : undefined
-  const keys = Object.values(isRecord(schemes) ? schemes : {}).flatMap((scheme) =>
-    isRecord(scheme) && scheme.type === 'apiKey' ? [`${scheme.in} ${scheme.name}`.toLowerCase()] : [],
-  )
+/** Headers that are sent anyway, and what the document declares as credentials: no model fills these. */
+function credentialsOf(
+  document: OpenApiDocument,
+  headers: Readonly<Record<string, string>>,
+): (parameter: Pick<Parameter, 'name' | 'in'>) => boolean {
+  const { components } = document.root
+  const schemes = isRecord(components) ? document.resolve(components.securitySchemes) : undefined
+  const keys = Object.values(schemes ?? {}).flatMap((given) => {
+    const scheme = document.resolve(given)
+    return scheme?.type === 'apiKey' ? [`${scheme.in} ${scheme.name}`.toLowerCase()] : []
+  })
+  const sent = new Set(Object.keys(headers).map((name) => name.toLowerCase()))
+  const isSent = (name: string) =>
+    sent.has(name.toLowerCase()) || /^(accept|content-type|authorization|cookie|host)$/i.test(name)
   return ({ name, in: place }) =>
     keys.includes(`${place} ${name}`.toLowerCase()) ||
-    (place === 'header' && /^(accept|content-type|authorization|cookie|host)$/i.test(name))
+    (place === 'header' && isSent(name)) ||
+    (place === 'cookie' && sent.has('cookie'))
 }
 
 /** Reads `issues/*`, `tag:billing` or `GET /repos/*`. */

@@ -1,14 +1,16 @@
 import type { SyncReport, Tool, ToolContext, ToolRegistry } from '@toolcrib/core'
-import { ToolcribError } from '@toolcrib/core'
+import { CapabilityError, ToolcribError } from '@toolcrib/core'
 import {
   anyText,
   checkOptions,
+  describeError,
   isRecord,
   type OptionRules,
   objectOf,
   required,
   secretConcealerOf,
   textList,
+  withoutHiding,
 } from '@toolcrib/core/internal'
 import { answering } from '../builtin-tools/answering.ts'
 import { networkBackend } from '../capabilities/network.ts'
@@ -28,7 +30,7 @@ export interface OpenApiOptions {
   readonly baseUrl?: string
   /** Sent with each request, such as `Authorization`. No model sees them, and results are searched for their values. */
   readonly headers?: Readonly<Record<string, string>>
-  /** The operations that become tools: `issues/*`, `tag:billing`, `GET /repos/*`. Default: all but deprecated ones. */
+  /** The operations that become tools: `issues/*`, `tag:billing`, `GET /repos/*`. Default: all. Deprecated ones never do. */
   readonly allow?: readonly string[]
   /** The same for operations that do not; takes precedence. */
   readonly deny?: readonly string[]
@@ -83,13 +85,22 @@ function openApiTools(given: string | object, options: OpenApiOptions): readonly
     hosts: [host],
     ...(options.baseUrl === undefined ? {} : { allowPrivate: [hostname] }),
   })
+  // A key may also be in the address.
+  const secrets = { ...headers, ...Object.fromEntries(new URL(baseUrl).searchParams) }
+  const conceal = secretConcealerOf({ headers: secrets }) ?? ((text: string) => text)
+  const visible = (text: string) => withoutHiding(conceal(text))
   const address = {
     baseUrl,
     headers,
-    conceal: secretConcealerOf({ headers }) ?? ((text: string) => text),
+    visible,
     fetch: async ({ sessionId, signal, context }: ToolContext, url: URL, init: RequestInit) => {
       const scope = { tool: options.api, sessionId, signal, attachments: [], context }
-      return (await network.open([host], scope)).fetch(url, init)
+      try {
+        return await (await network.open([host], scope)).fetch(url, init)
+      } catch (error) {
+        const code = error instanceof CapabilityError ? error.code : 'execution_failed'
+        throw new CapabilityError(code, visible(describeError(error)))
+      }
     },
   }
   const schemas = new OperationSchemas(document)

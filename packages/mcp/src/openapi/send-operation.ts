@@ -1,9 +1,10 @@
 import type { ContentBlock, ToolContext, ToolResult } from '@toolcrib/core'
 import { CapabilityError, jsonReducer } from '@toolcrib/core'
-import { clipText, isRecord, parseJson } from '@toolcrib/core/internal'
+import { clipText, isRecord, mapTexts, parseJson } from '@toolcrib/core/internal'
 import { failure, success } from '../builtin-tools/answering.ts'
+import type { Node } from './document.ts'
 import type { RequestParts } from './operation-schema.ts'
-import type { Operation, Parameter } from './operations.ts'
+import type { Operation } from './operations.ts'
 
 /** How much of an error answer is passed on. */
 const ERROR_CHARS = 1_000
@@ -13,8 +14,8 @@ export interface ApiAddress {
   readonly baseUrl: string
   readonly headers: Readonly<Record<string, string>>
   readonly fetch: (ctx: ToolContext, url: URL, init: RequestInit) => Promise<Response>
-  /** Removes the values of the headers from a text. */
-  readonly conceal: (text: string) => string
+  /** Removes hidden characters, and the values of the headers, from a text. */
+  readonly visible: (text: string) => string
 }
 
 /** The `execute` of an operation: sends its request, and makes a result of the answer. */
@@ -24,59 +25,55 @@ export function sender(
   address: ApiAddress,
 ): (input: unknown, ctx: ToolContext) => Promise<ToolResult> {
   const reducer = jsonReducer({ toolName: operation.name })
+  const { bodyType } = parts
   return async (input, ctx) => {
-    const args = isRecord(input) ? input : {}
-    const { url, headers } = requestOf(operation, parts, { args, baseUrl: address.baseUrl })
-    const body = args.body === undefined ? undefined : bodyOf(args.body, parts.bodyType ?? 'application/json')
-    const type =
-      body === undefined || body instanceof FormData ? {} : { 'content-type': parts.bodyType ?? '' }
-    const response = await address.fetch(ctx, url, {
-      method: operation.method.toUpperCase(),
-      // What the host configured counts last: no argument replaces it.
-      headers: new Headers([
-        ...Object.entries({ accept: 'application/json, */*;q=0.5', ...type }),
-        ...headers,
-        ...Object.entries(address.headers),
-      ]),
-      signal: ctx.signal,
-      ...(body === undefined ? {} : { body }),
-    })
-    const result = await resultOf(response, operation, address.conceal)
-    const shortened = reducer.reduce(result, { args, turnCount: ctx.turnCount }) ?? result
+    const given = isRecord(input) ? input : {}
+    // Not what every object has: a parameter may be called "constructor".
+    const argument = (key: string) => (Object.hasOwn(given, key) ? given[key] : undefined)
+    const { url, headers } = requestOf(operation, parts, { argument, baseUrl: address.baseUrl })
+    const body = bodyType === undefined ? undefined : argument('body')
+    const sent = body === undefined || bodyType === undefined ? undefined : bodyOf(body, bodyType, parts)
+    if (typeof sent === 'string' && bodyType !== undefined) headers.set('content-type', bodyType)
+    for (const [name, value] of Object.entries(address.headers)) headers.set(name, value)
+    const init = { method: operation.method.toUpperCase(), headers, signal: ctx.signal }
+    const response = await address.fetch(ctx, url, sent === undefined ? init : { ...init, body: sent })
+    const result = await resultOf(response, operation, address.visible)
+    const shortened = reducer.reduce(result, { args: given, turnCount: ctx.turnCount }) ?? result
     const more = result.ok ? nextPage(response, url, parts) : undefined
-    return more === undefined || !shortened.ok
-      ? shortened
-      : { ...shortened, value: `${shortened.value}\n[${more}]` }
+    if (more === undefined || !shortened.ok) return shortened
+    return { ...shortened, value: `${shortened.value}\n[${address.visible(more)}]` }
   }
 }
 
 function requestOf(
   { path }: Operation,
   { parameters }: RequestParts,
-  { args, baseUrl }: { readonly args: Readonly<Record<string, unknown>>; readonly baseUrl: string },
+  { argument, baseUrl }: { readonly argument: (key: string) => unknown; readonly baseUrl: string },
 ) {
-  const headers: [string, string][] = []
+  const headers = new Headers({ accept: 'application/json, */*;q=0.5' })
   const cookies: string[] = []
+  const [template = '', ownQuery = ''] = path.split(/\?(.*)/s)
   const query: string[] = []
-  let filled = path
+  let filled = template
   for (const [key, parameter] of parameters) {
-    const value = args[key]
+    const value = argument(key)
     if (value === undefined) continue
     const { name } = parameter
     if (parameter.in === 'path') filled = filled.replaceAll(`{${name}}`, () => pathSegment(key, value))
-    else if (parameter.in === 'query') query.push(...queryParts(parameter, value))
-    else if (parameter.in === 'header') headers.push([name, plainText(value)])
-    else cookies.push(`${name}=${encodeURIComponent(plainText(value))}`)
+    else if (parameter.in === 'query') query.push(...queryParts(name, parameter.node, value))
+    else if (parameter.in === 'header') headers.set(name, simpleText(value))
+    else cookies.push(`${name}=${encodeURIComponent(simpleText(value))}`)
   }
-  if (cookies.length > 0) headers.push(['cookie', cookies.join('; ')])
-  const url = new URL(baseUrl.replace(/[?#].*$/s, '').replace(/\/+$/, '') + filled)
-  url.search = [new URL(baseUrl).search.slice(1), ...query].filter((part) => part !== '').join('&')
+  if (cookies.length > 0) headers.set('cookie', cookies.join('; '))
+  const base = new URL(baseUrl)
+  const url = new URL(base.origin + base.pathname.replace(/\/+$/, '') + filled)
+  url.search = [base.search.slice(1), ownQuery, ...query].filter((part) => part !== '').join('&')
   return { url, headers }
 }
 
 /** A value must not lead to another path. */
 function pathSegment(key: string, value: unknown): string {
-  const text = plainText(value)
+  const text = simpleText(value)
   if (text === '' || text === '.' || text === '..')
     throw new CapabilityError(
       'input_invalid',
@@ -86,7 +83,7 @@ function pathSegment(key: string, value: unknown): string {
 }
 
 /** A parameter in the style that the document asks for: `a=1&a=2`, `a=1,2`, `a[b]=1`, or JSON. */
-function queryParts({ name, node }: Parameter, value: unknown): readonly string[] {
+function queryParts(name: string, node: Node, value: unknown): readonly string[] {
   const pair = (key: string, text: string) => `${encodeURIComponent(key)}=${encodeURIComponent(text)}`
   if (isRecord(node.content)) return [pair(name, JSON.stringify(value))]
   const { style = 'form', explode = style === 'form' } = node
@@ -104,19 +101,26 @@ function queryParts({ name, node }: Parameter, value: unknown): readonly string[
   return [pair(name, fields.flatMap(([key, field]) => [key, plainText(field)]).join(','))]
 }
 
-function bodyOf(body: unknown, type: string): BodyInit {
+function bodyOf(body: unknown, type: string, { encoding = {} }: RequestParts): string | FormData {
   if (/[/+]json\b/i.test(type)) return JSON.stringify(body)
   const fields = isRecord(body) ? Object.entries(body) : undefined
+  const encodingOf = (name: string): Node => {
+    const own = Object.hasOwn(encoding, name) ? encoding[name] : undefined
+    return isRecord(own) ? own : {}
+  }
   if (fields && /x-www-form-urlencoded/i.test(type))
-    return new URLSearchParams(
-      fields.map(([key, value]): [string, string] => [key, plainText(value)]),
-    ).toString()
+    return fields.flatMap(([name, value]) => queryParts(name, encodingOf(name), value)).join('&')
   if (fields && /^multipart\/form-data/i.test(type)) {
     const form = new FormData()
-    for (const [key, value] of fields) for (const each of [value].flat()) form.append(key, plainText(each))
+    for (const [name, value] of fields) for (const each of [value].flat()) form.append(name, plainText(each))
     return form
   }
   return plainText(body)
+}
+
+/** As paths and headers have it: `1,2`. */
+function simpleText(value: unknown): string {
+  return Array.isArray(value) ? value.map(plainText).join(',') : plainText(value)
 }
 
 function plainText(value: unknown): string {
@@ -126,33 +130,37 @@ function plainText(value: unknown): string {
 async function resultOf(
   response: Response,
   { method, path }: Operation,
-  conceal: (text: string) => string,
+  visible: (text: string) => string,
 ): Promise<ToolResult> {
-  const type = response.headers.get('content-type') ?? ''
-  const what = `${method.toUpperCase()} ${path}`
+  const type = visible(response.headers.get('content-type') ?? '')
+  const what = visible(`${method.toUpperCase()} ${path}`)
   const bytes = new Uint8Array(await response.arrayBuffer())
   const isText =
     bytes.length === 0 || /^text\/|[/+](json|xml|yaml|x-ndjson|javascript)\b/i.test(type) || type === ''
-  const text = isText ? conceal(new TextDecoder().decode(bytes)) : ''
+  const text = isText ? visible(new TextDecoder().decode(bytes)) : ''
   if (!response.ok) {
     const refused =
       response.status === 401 || response.status === 403
         ? '; the credentials of this API are in the headers that its host configured'
         : ''
     const said = text === '' ? '' : `: ${clipText(text, ERROR_CHARS)}`
-    return failure(`${what} answered ${`${response.status} ${response.statusText}`.trim()}${refused}${said}`)
+    const status = visible(`${response.status} ${response.statusText}`.trim())
+    return failure(`${what} answered ${status}${refused}${said}`)
   }
   if (bytes.length === 0) return success(`${what} answered ${response.status} without content.`)
-  if (isText) {
-    const data = /json/i.test(type) ? parseJson(text) : undefined
-    return success(text, data)
-  }
+  if (isText) return success(text, /json/i.test(type) ? visibleData(text, visible) : undefined)
   const described = `${what} answered ${bytes.length} bytes of ${type}.`
   if (!/^(image|audio)\//i.test(type)) return success(described)
   const [mimeType = type] = type.split(';')
   const kind = mimeType.startsWith('image/') ? 'image' : 'audio'
   const content: ContentBlock[] = [{ type: kind, data: Buffer.from(bytes).toString('base64'), mimeType }]
   return { ok: true, value: described, content }
+}
+
+/** JSON as data. Escapes become characters only here, so its texts are cleaned again. */
+function visibleData(json: string, visible: (text: string) => string): unknown {
+  const data = parseJson(json)
+  return data === undefined ? undefined : mapTexts(data, visible)
 }
 
 /** Which arguments ask for the next page, if the answer links to one. */

@@ -1,4 +1,4 @@
-import { lstat, readdir } from 'node:fs/promises'
+import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { Skill } from '@toolcrib/core'
 import { describeError, isRecord, withoutHiding } from '@toolcrib/core/internal'
@@ -14,7 +14,7 @@ export interface LoadSkillsOptions {
 const MAX_FILES = 512
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 const MAX_DESCRIPTION = 1_024
-const NAME = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/
+const NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 /**
  * `toolcrib/skills`: reads the skills of folders: `<folder>/<name>/SKILL.md` with `name` and `description` in its
@@ -51,7 +51,7 @@ async function readSkill(folder: string, name: string): Promise<Skill | undefine
     () => false,
   )
   if (!isThere) return undefined
-  const { fields } = await readParts(path)
+  const { fields } = await readParts(folder)
   const description = typeof fields.description === 'string' ? withoutHiding(fields.description).trim() : ''
   if (fields.name !== name)
     throw new Error(`its name is ${JSON.stringify(fields.name)}, but its folder is "${name}"`)
@@ -62,15 +62,15 @@ async function readSkill(folder: string, name: string): Promise<Skill | undefine
   return {
     name,
     description: description.slice(0, MAX_DESCRIPTION),
-    load: async () => (await readParts(path)).body,
-    files: Object.fromEntries(files.map((file) => [file, () => readVisible(join(folder, file))])),
+    load: async () => (await readParts(folder)).body,
+    files: Object.fromEntries(files.map((file) => [file, () => readVisible(folder, file)])),
   }
 }
 
 async function readParts(
-  path: string,
+  folder: string,
 ): Promise<{ readonly fields: Record<string, unknown>; readonly body: string }> {
-  const text = (await readVisible(path)).replace(/^\uFEFF/, '')
+  const text = (await readVisible(folder, 'SKILL.md')).replace(/^\uFEFF/, '')
   const [, head, body = ''] = /^---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)([\s\S]*)$/.exec(text) ?? []
   if (head === undefined) throw new Error('SKILL.md has no frontmatter between lines of ---')
   const { parse } = await import('yaml')
@@ -78,8 +78,10 @@ async function readParts(
   return { fields: isRecord(fields) ? fields : {}, body: body.trim() }
 }
 
-/** Hidden characters never reach a model. */
-async function readVisible(path: string): Promise<string> {
+/** Reads a file that is still where it was listed. Hidden characters never reach a model. */
+async function readVisible(folder: string, file: string): Promise<string> {
+  const path = join(await realpath(folder), ...file.split('/'))
+  if ((await realpath(path)) !== path) throw new Error(`${file} is a link, which is not followed`)
   return withoutHiding(await readLimitedFile(path, MAX_FILE_BYTES))
 }
 
@@ -89,7 +91,7 @@ async function filesOf(folder: string): Promise<readonly string[]> {
   const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((file) => file !== 'SKILL.md')
+    .filter((file) => file !== 'SKILL.md' && !/(^|\/)\./.test(file) && withoutHiding(file) === file)
   if (files.length >= MAX_FILES) throw new Error(`it has more than ${MAX_FILES} files`)
   return files.sort()
 }

@@ -11,6 +11,8 @@ export interface SkippedSkill {
 export class ConfiguredSkills {
   readonly #registry: ToolRegistry
   #names: readonly string[] = []
+  /** Which call of `open` is the newest. */
+  #opened = 0
 
   constructor(registry: ToolRegistry) {
     this.#registry = registry
@@ -18,12 +20,13 @@ export class ConfiguredSkills {
 
   /** Registers those of these folders in place of the earlier ones, and returns what cannot be used. Never rejects. */
   async open(paths: readonly string[] = []): Promise<readonly SkippedSkill[]> {
-    for (const name of this.#names) this.#registry.unregisterSkill(name)
-    this.#names = []
-    if (paths.length === 0) return []
+    const opened = ++this.#opened
     const skipped: SkippedSkill[] = []
     const { loadSkills } = await import('./load-skills.ts')
     const skills = await loadSkills(paths, { onSkipped: (path, reason) => skipped.push({ path, reason }) })
+    // At once, so that no session is opened in between without any.
+    if (opened !== this.#opened) return []
+    for (const name of this.#names) this.#registry.unregisterSkill(name)
     this.#names = skills.flatMap((skill) => {
       try {
         this.#registry.registerSkill(skill)

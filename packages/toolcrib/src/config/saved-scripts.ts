@@ -106,7 +106,7 @@ function parse(json: string): JsonSchema {
 
 /** The config with the hash of a script, in its table. */
 function withLine(config: string, name: string, line: string): string {
-  const table = /^\[scripts\.saved\][^\S\n]*\n/m.exec(config)
+  const table = /^[^\S\n]*\[scripts\.saved\][^\S\n]*(?:#[^\n]*)?\n/m.exec(config)
   if (!table) return `${config.trimEnd()}\n\n[scripts.saved]\n${line}\n`
   const from = table.index + table[0].length
   const next = config.slice(from).search(/^\[/m)

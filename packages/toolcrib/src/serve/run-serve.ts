@@ -119,6 +119,8 @@ async function serveWith(
   opened.registry.subscribe((event) => logs.note(event))
   void opened.apis().then((apis) => noteApis(terminal, apis))
   noteSkills(terminal, await opened.skippedSkills())
+  // A saved script names the tools that it calls, those of APIs too.
+  if (found.config.scripts?.enabled) await opened.apis()
   if (found.config.scripts?.enabled)
     for (const fault of await SavedScripts.of(found.config).register(opened.registry)) terminal.warn(fault)
   const notes = new ServeNotes(terminal, logs, opened)
