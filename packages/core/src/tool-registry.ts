@@ -108,8 +108,8 @@ export class ToolRegistry {
   }
 
   /** Prepares `syncMcp()` of a large list with the same options, in slices. The tools must not change afterwards. */
-  async prepareMcp(server: string, tools: readonly Tool[], options: SyncOptions = {}): Promise<void> {
-    await this.#registrar.prepareMcp(server, tools, options)
+  prepareMcp(server: string, tools: readonly Tool[], options: SyncOptions = {}): Promise<void> {
+    return this.#registrar.prepareMcp(server, tools, options)
   }
 
   /** Replaces all operations of one API at once; `registerOpenApi()` of `toolcrib/openapi` makes them of a document. */
@@ -122,14 +122,14 @@ export class ToolRegistry {
     this.#sessions.skills.add(skill)
   }
 
-  /** Returns the skills that are registered. */
-  skills(): readonly Skill[] {
-    return this.#sessions.skills.all()
-  }
-
   /** Removes a skill; returns false if there was none. */
   unregisterSkill(name: string): boolean {
     return this.#sessions.skills.remove(name)
+  }
+
+  /** Returns the skills that are registered. */
+  skills(): readonly Skill[] {
+    return this.#sessions.skills.all()
   }
 
   /** Removes a tool; returns false if there was none. */
@@ -285,10 +285,7 @@ export class ToolRegistry {
     return this.#sessions.search(query, given, settings, policy)
   }
 
-  /**
-   * Returns the names and globs of a policy and of pinned names (default: the registry's own) that match no tool that is
-   * registered now: probably slips. A session that is opened with such a list emits `pattern-unmatched`.
-   */
+  /** Returns the names and globs, by default the registry's own, that match nothing that is registered now: probably slips. */
   unmatchedPatterns({
     policy = this.#settings.policy,
     pinned = this.#settings.pinned,
