@@ -43,11 +43,14 @@ it('says what is wrong with a table or a document, and loses nothing else', asyn
   configure('deny = ["deletePets"]')
   const misspelt = await toolcrib('doctor')
   expect(misspelt).toMatchObject({ status: 1, stdout: expect.stringContaining('did you mean "deletePet"?') })
+  expect(misspelt.stdout).toContain('correct [openapi.shop]')
   configure('sha256 = "00"')
   const { stderr } = await toolcrib('list')
   expect(stderr).toContain(createHash('sha256').update(SPEC).digest('hex'))
   writeFileSync(path('toolcrib.toml'), `require_lock = true\n[openapi.shop]\nspec = "shop.json"\n`)
-  expect((await toolcrib('list')).stderr).toContain('require_lock needs "sha256"')
+  expect((await toolcrib('list')).stderr).toContain(
+    `add sha256 = "${createHash('sha256').update(SPEC).digest('hex')}"`,
+  )
   configure('specs = "x"')
   expect((await toolcrib('list')).stderr).toContain('did you mean "spec"?')
 })

@@ -35,6 +35,11 @@ describe('skills', () => {
     const { session } = await open()
     const [first] = matchesOf(await call(session, 'tool_search', { query: 'check a contract for risks' }))
     expect(first).toMatchObject({ kind: 'skill', name: 'reviewing-contracts' })
+    const { structured } = await call(session, 'tool_search', { query: 'is a contract safe to sign' })
+    const { total, matches } = structured as { total: number; matches: { kind: string }[] }
+    expect([matches[0]?.kind, matches.length]).toEqual(['skill', total])
+    expect(structured).not.toHaveProperty('note')
+    expect(structured).not.toHaveProperty('unmatched_terms')
     expect(await call(session, 'load_skill', { name: 'reviewing-contracts' })).toMatchObject({
       ok: true,
       value: expect.stringMatching(/^Read every clause twice\.[\s\S]*scripts\/clauses\.py/),

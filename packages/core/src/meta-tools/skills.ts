@@ -184,7 +184,11 @@ function merged(answered: Record<string, unknown>, skills: readonly SkillMatch[]
   const likely = skills.filter(({ score }) => score >= Math.max(MIN_SCORE, best / 4)).slice(0, MAX_BESIDE)
   for (const [before, skill] of likely.entries())
     matches.splice(skill.toolsBefore + before, 0, shownMatch(skill))
-  return { ...answered, matches }
+  const total = Number(answered.total) + likely.length
+  if (likely[0]?.toolsBefore !== 0) return { ...answered, total, matches }
+  // What was said about tools that do not fit is not true where a skill fits better.
+  const { note: _note, hint: _hint, unmatched_terms: _terms, ...rest } = answered
+  return { ...rest, total, matches }
 }
 
 function shownMatch({ name, score, description }: SkillMatch): object {

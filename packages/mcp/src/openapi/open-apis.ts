@@ -55,15 +55,20 @@ export class ConfiguredApis {
   async #register(api: string, config: ApiConfig, requireLock: boolean): Promise<string | undefined> {
     const { spec, sha256, ...options } = config
     const isRemote = /^https?:\/\//i.test(spec)
-    if (sha256 === undefined && requireLock)
+    if (sha256 === undefined && requireLock && isRemote)
       throw new ToolcribError('config-invalid', 'require_lock needs "sha256", the hash of its document')
     if (sha256 === undefined && isRemote && options.headers && options.baseUrl === undefined)
       throw new ToolcribError(
         'config-invalid',
         'whoever serves its document could choose where the headers go; add "base_url" or "sha256"',
       )
-    const text = isRemote ? await fetchSpec(spec) : await readLimitedFile(spec, MAX_BYTES)
+    const text = isRemote ? await fetchSpec(spec) : await readSpec(spec)
     const digest = createHash('sha256').update(text).digest('hex')
+    if (sha256 === undefined && requireLock)
+      throw new ToolcribError(
+        'config-invalid',
+        `require_lock needs the hash of its document; once you have read it, add sha256 = "${digest}"`,
+      )
     if (sha256 !== undefined && sha256.toLowerCase() !== digest)
       throw new ToolcribError(
         'definition-changed',
@@ -84,6 +89,12 @@ export class ConfiguredApis {
     this.#registered.delete(api)
     this.#registry.syncOpenApi(api, [])
   }
+}
+
+async function readSpec(spec: string): Promise<string> {
+  return readLimitedFile(spec, MAX_BYTES).catch((error: unknown) => {
+    throw new ToolcribError('source-unavailable', `its "spec" cannot be read: ${describeError(error)}`)
+  })
 }
 
 /** Reads a document from the host that the config names, and from no other. */

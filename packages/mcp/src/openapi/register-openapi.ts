@@ -99,7 +99,11 @@ function openApiTools(given: string | object, options: OpenApiOptions): readonly
         return await (await network.open([host], scope)).fetch(url, init)
       } catch (error) {
         const code = error instanceof CapabilityError ? error.code : 'execution_failed'
-        throw new CapabilityError(code, visible(describeError(error)))
+        const isOwn = options.baseUrl === undefined && code === 'denied'
+        const step = isOwn
+          ? `; the address is the document's own: name it as baseUrl (base_url) to allow it`
+          : ''
+        throw new CapabilityError(code, visible(describeError(error)) + step)
       }
     },
   }

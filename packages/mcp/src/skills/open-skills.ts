@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { ToolRegistry } from '@toolcrib/core'
 import { describeError } from '@toolcrib/core/internal'
 
@@ -22,6 +23,7 @@ export class ConfiguredSkills {
   async open(paths: readonly string[] = []): Promise<readonly SkippedSkill[]> {
     const opened = ++this.#opened
     const skipped: SkippedSkill[] = []
+    for (const path of paths) if (!existsSync(path)) skipped.push({ path, reason: 'there is no such folder' })
     const { loadSkills } = await import('./load-skills.ts')
     const skills = await loadSkills(paths, { onSkipped: (path, reason) => skipped.push({ path, reason }) })
     // At once, so that no session is opened in between without any.

@@ -258,6 +258,8 @@ function nextSteps(diagnosis: Diagnosis): string[] {
     steps.push(
       `${server}: ${mendServer(server, fault).step}; then approve it with "toolcrib approve ${shellWord(server)}"`,
     )
+  for (const { api, failure } of apis)
+    if (failure !== undefined) steps.push(`${api}: correct [openapi.${api}] in the config, as said above`)
   if (findings.some(({ severity }) => severity === 'high'))
     steps.push(
       'read the texts with high findings; exclude such tools with deny = ["…"], or remove the server',

@@ -220,8 +220,7 @@ export function noteApis(terminal: Pick<Terminal, 'warn'>, apis: readonly ApiSta
 
 /** Prints which skills of the configured folders are missing. */
 export function noteSkills(terminal: Pick<Terminal, 'warn'>, skipped: readonly SkippedSkill[]): void {
-  for (const { path, reason } of skipped)
-    terminal.warn(plainLines(`the skill in ${path} is left out: ${reason}`))
+  for (const { path, reason } of skipped) terminal.warn(plainLines(`skills: ${path} is left out: ${reason}`))
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
