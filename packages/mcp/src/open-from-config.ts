@@ -101,6 +101,10 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
     ...(past ? { memory: past.memory } : {}),
     ...options.registry,
   })
+  const shelves = new ConfiguredSkills(registry)
+  let skills = shelves.open(found.config.skills?.paths)
+  // Sessions show what there is when they are opened. Nothing is awaited once servers connect, so that no event is missed.
+  await skills
   const store = options.store ?? userStore(env)
   let wanted = wantedServers(found, options)
   const servers = connectServers(registry, wanted, {
@@ -113,10 +117,6 @@ export async function openFromConfig(options: OpenFromConfigOptions = {}): Promi
   })
   const configured = new ConfiguredApis(registry)
   let apis = configured.open(found.config.openapi, found.config)
-  const shelves = new ConfiguredSkills(registry)
-  let skills = shelves.open(found.config.skills?.paths)
-  // Sessions show what there is when they are opened.
-  await skills
   const reload = async (next: FoundConfig) => {
     apis = configured.open(next.config.openapi, next.config)
     skills = shelves.open(next.config.skills?.paths)

@@ -22,6 +22,7 @@ export class ConfiguredSkills {
   /** Registers those of these folders in place of the earlier ones, and returns what cannot be used. Never rejects. */
   async open(paths: readonly string[] = []): Promise<readonly SkippedSkill[]> {
     const opened = ++this.#opened
+    if (paths.length + this.#names.length === 0) return []
     const skipped: SkippedSkill[] = []
     for (const path of paths) if (!existsSync(path)) skipped.push({ path, reason: 'there is no such folder' })
     const { loadSkills } = await import('./load-skills.ts')
